@@ -1,0 +1,34 @@
+#include "activate.h"
+
+#include <c10/core/DeviceType.h>
+
+#include <mutex>
+
+#include "aten/register.h"
+#include "runtime/device.h"
+#include "runtime/device_allocator.h"
+#include "runtime/failure.h"
+#include "runtime/guard.h"
+#include "runtime/hooks.h"
+#include "runtime/host_allocator.h"
+
+namespace torchplug {
+
+std::string activate(const std::string& path) {
+  static std::mutex activation_lock;
+  std::lock_guard lock(activation_lock);
+  const Module& module = load_module(path);
+  const bool is_first = !has_active_module();
+  set_active_module(module);
+  if (!is_first) return module.name;
+  listen_to_plugin_reports();
+  register_hooks();
+  c10::register_privateuse1_backend(module.name);
+  c10::SetAllocator(kDeviceType, &DeviceAllocator::instance());
+  at::setHostAllocator(kDeviceType, &host_allocator());
+  register_guard();
+  register_operators(module);
+  return module.name;
+}
+
+}  // namespace torchplug

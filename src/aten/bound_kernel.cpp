@@ -1,0 +1,306 @@
+#include "aten/bound_kernel.h"
+
+#include <ATen/MemoryOverlap.h>
+#include <ATen/core/enum_tag.h>
+#include <ATen/native/Resize.h>
+#include <ATen/native/TypeProperties.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "aten/dtype.h"
+#include "aten/host_scope.h"
+#include "aten/transfer.h"
+
+namespace torchplug {
+namespace {
+
+std::vector<int64_t> contiguous_strides(at::IntArrayRef sizes) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<int64_t>(sizes[d], 1);
+  return strides;
+}
+
+// Whether the strides lay the sizes out without gaps or overlap, in whatever order.
+bool is_dense(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  std::vector<size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+  int64_t expected = 1;
+  for (size_t d : order) {
+    if (sizes[d] == 1) continue;
+    if (strides[d] != expected) return false;
+    expected *= sizes[d];
+  }
+  return true;
+}
+
+// Strides only matter where there is more than one element to step to.
+bool same_strides(at::IntArrayRef sizes, at::IntArrayRef a, at::IntArrayRef b) {
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] > 1 && a[d] != b[d]) return false;
+  }
+  return true;
+}
+
+// The dtype in which a pointwise operator computes.
+at::ScalarType common_dtype(Arguments arguments, const std::vector<OutputShape>& outputs) {
+  at::native::ResultTypeState state{};
+  for (const c10::IValue& value : arguments) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      state = at::native::update_result_type_state(tensor, state);
+    });
+  }
+  const at::ScalarType promoted = at::native::result_type(state);
+  const bool computes_in_floats = !outputs.empty() && c10::isFloatingType(outputs[0].dtype) &&
+                                  c10::isIntegralType(promoted, /*includeBool=*/true);
+  return computes_in_floats ? outputs[0].dtype : promoted;
+}
+
+at::Tensor prepare(const at::Tensor& given, const InputPlan& plan, const Stream& stream) {
+  if (plan.is_ready) return given;
+  at::Tensor tensor = given.resolve_conj().resolve_neg();
+  const c10::Device device(kDeviceType, stream.device());
+  tensor = tensor.to(tensor.options().device(device).dtype(plan.dtype));
+  if (tensor.sizes() != plan.sizes) tensor = tensor.expand(plan.sizes);
+  if (plan.strides && !same_strides(plan.sizes, tensor.strides(), *plan.strides)) {
+    at::Tensor copy = empty_on(stream, plan.sizes, *plan.strides, plan.dtype);
+    copy.copy_(tensor);
+    tensor = std::move(copy);
+  }
+  return tensor;
+}
+
+at::Tensor permuted(const at::Tensor& tensor, const std::vector<int64_t>& permutation) {
+  if (permutation.empty() || !tensor.defined()) return tensor;
+  return tensor.permute(permutation);
+}
+
+}  // namespace
+
+BoundKernel::BoundKernel(Binding binding, const Module& module)
+    : binding_(std::move(binding)),
+      module_(module),
+      functional_facts_(binding_.functional_handle),
+      argument_count_(binding_.operator_handle.schema().arguments().size()),
+      is_pointwise_(binding_.functional_handle.hasTag(at::Tag::pointwise)) {}
+
+Reason BoundKernel::run(torch::jit::Stack& stack, const Stream& stream) {
+  const Arguments arguments(stack.data() + stack.size() - argument_count_, argument_count_);
+  if (const Reason reason = check_arguments(arguments); reason != Reason::kNone) return reason;
+  PlanKey key(arguments, functional_facts_.shape_needs_scalars);
+  std::shared_ptr<const BoundPlan> plan = plans_.find(key);
+  if (plan == nullptr) {
+    plan = make_plan(arguments, stream);
+    plans_.insert(std::move(key), plan);
+  }
+  if (plan->refusal != Reason::kNone) return plan->refusal;
+
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  KernelCall call(module_, *binding_.kernel, stream);
+  call.reserve(arguments, binding_.functional_handle.schema().returns().size());
+  // Prepared inputs stay alive until the kernel has been enqueued; after that the stream's order does.
+  c10::SmallVector<c10::IValue, 8> prepared;
+  size_t next_tensor = 0;
+  for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
+    const c10::IValue& given = arguments[binding_.argument_of[i]];
+    const bool as_given = plan->inputs_ready && plan->permutation.empty();
+    prepared.push_back(given);
+    if (!as_given) {
+      replace_tensors(prepared.back(), [&](const at::Tensor& tensor) {
+        return permuted(prepare(tensor, plan->inputs[next_tensor++], stream), plan->permutation);
+      });
+    }
+    call.add_argument(as_given ? given : prepared.back(), binding_.types[i], binding_.writes[i]);
+  }
+  const auto outputs = choose_outputs(arguments, *plan, stream);
+  for (const at::Tensor& output : outputs) call.add_result(permuted(output, plan->permutation));
+
+  const plug_status status = call.run();
+  if (status == PLUG_UNSUPPORTED) return Reason::kDeclined;
+  check(status, binding_.kernel->schema, stream.device());
+  finish(stack, call, outputs, *plan);
+  stream.synchronize_if_blocking();
+  return Reason::kNone;
+}
+
+Reason BoundKernel::check_arguments(Arguments arguments) const {
+  for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
+    if (binding_.needs_value[i] && arguments[binding_.argument_of[i]].isNone()) return Reason::kArguments;
+  }
+  const auto& schema = binding_.operator_handle.schema();
+  for (size_t place : binding_.unknown_arguments) {
+    if (arguments[place] != *schema.arguments()[place].default_value()) return Reason::kArguments;
+  }
+  return Reason::kNone;
+}
+
+std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Stream& stream) const {
+  auto plan = std::make_shared<BoundPlan>();
+  const DeviceInfo& info = device_info(stream.device());
+  for (const c10::IValue& value : arguments) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      const auto dtype = to_plug_dtype(tensor.scalar_type());
+      if (!dtype || !info.holds(*dtype)) plan->refusal = Reason::kDtype;
+      if (tensor.layout() != at::kStrided) plan->refusal = Reason::kArguments;
+    });
+  }
+  if (plan->refusal != Reason::kNone) return plan;
+  const size_t input_count = functional_facts_.argument_count;
+  if (accepts(PLUG_SHAPES_OUTPUT)) {
+    plan->outputs.resize(functional_facts_.return_count, OutputShape::none());
+  } else {
+    plan->outputs = shape_any(functional_facts_, arguments.slice(0, input_count), stream);
+  }
+  plan_outputs(*plan);
+  plan_inputs(arguments.slice(0, input_count), *plan);
+  plan_permutation(*plan);
+  return plan;
+}
+
+// An output the kernel cannot write as it will be is written contiguous first and copied.
+void BoundKernel::plan_outputs(BoundPlan& plan) const {
+  for (const OutputShape& output : plan.outputs) {
+    std::optional<std::vector<int64_t>> strides;
+    const bool dense = is_dense(output.sizes, output.strides);
+    const bool as_is = accepts(PLUG_ACCEPTS_STRIDED) || (dense && (accepts(PLUG_ACCEPTS_DENSE) || is_pointwise_));
+    const auto contiguous = contiguous_strides(output.sizes);
+    if (!as_is && !same_strides(output.sizes, output.strides, contiguous)) strides = contiguous;
+    plan.kernel_strides.push_back(std::move(strides));
+  }
+}
+
+void BoundKernel::plan_inputs(Arguments arguments, BoundPlan& plan) const {
+  const bool pointwise = is_pointwise_ && !plan.outputs.empty() && plan.outputs[0].is_tensor;
+  const at::ScalarType common = pointwise ? common_dtype(arguments, plan.outputs) : at::ScalarType::Undefined;
+  for (size_t place : binding_.argument_of) {
+    for_each_tensor(arguments[place], [&](const at::Tensor& tensor) {
+      InputPlan input{true, tensor.scalar_type(), tensor.sizes().vec(), std::nullopt};
+      if (pointwise && !accepts(PLUG_ACCEPTS_MIXED)) input.dtype = common;
+      if (pointwise && !accepts(PLUG_ACCEPTS_BROADCAST)) input.sizes = plan.outputs[0].sizes;
+      const bool is_host_scalar = !is_on_device(tensor);
+      if (!accepts(PLUG_ACCEPTS_STRIDED)) {
+        const bool keeps_order = accepts(PLUG_ACCEPTS_DENSE) && !pointwise && tensor.is_non_overlapping_and_dense();
+        const bool like_output = pointwise && input.sizes == plan.outputs[0].sizes && !plan.kernel_strides[0];
+        if (like_output) {
+          input.strides = plan.outputs[0].strides;
+        } else if (!keeps_order) {
+          input.strides = contiguous_strides(input.sizes);
+        }
+      }
+      const bool bits = (tensor.is_conj() || tensor.is_neg()) && !accepts(PLUG_ACCEPTS_LAZY_BITS);
+      const bool placed = !is_host_scalar || accepts(PLUG_ACCEPTS_HOST_SCALAR);
+      input.is_ready = placed && !bits && input.dtype == tensor.scalar_type() && tensor.sizes() == input.sizes &&
+                       (!input.strides || same_strides(input.sizes, tensor.strides(), *input.strides));
+      plan.inputs_ready = plan.inputs_ready && input.is_ready;
+      plan.inputs.push_back(std::move(input));
+    });
+  }
+}
+
+// All tensors of the call then have the output's strides: the same order of dimensions makes all of
+// them contiguous, and a pointwise kernel cannot tell.
+void BoundKernel::plan_permutation(BoundPlan& plan) const {
+  const bool wanted = is_pointwise_ && !accepts(PLUG_ACCEPTS_STRIDED) && !accepts(PLUG_ACCEPTS_DENSE) &&
+                      !accepts(PLUG_ACCEPTS_BROADCAST) && !plan.outputs.empty() && plan.outputs[0].is_tensor &&
+                      !plan.kernel_strides[0];
+  if (!wanted) return;
+  const OutputShape& output = plan.outputs[0];
+  if (same_strides(output.sizes, output.strides, contiguous_strides(output.sizes))) return;
+  plan.permutation.resize(output.sizes.size());
+  std::iota(plan.permutation.begin(), plan.permutation.end(), 0);
+  std::stable_sort(plan.permutation.begin(), plan.permutation.end(), [&](int64_t a, int64_t b) {
+    return output.strides[static_cast<size_t>(a)] > output.strides[static_cast<size_t>(b)];
+  });
+}
+
+c10::SmallVector<at::Tensor, 4> BoundKernel::choose_outputs(Arguments arguments, const BoundPlan& plan,
+                                                            const Stream& stream) const {
+  c10::SmallVector<at::Tensor, 4> outputs;
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    outputs.push_back(plan.outputs[i].is_tensor ? choose_output(i, arguments, plan, stream) : at::Tensor());
+  }
+  return outputs;
+}
+
+at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const BoundPlan& plan,
+                                      const Stream& stream) const {
+  const OutputShape& shape = plan.outputs[index];
+  if (binding_.form != Form::kFunctional) {
+    const at::Tensor& target = arguments[binding_.out_arguments[index]].toTensor();
+    if (binding_.form == Form::kOut) {
+      at::native::resize_output(target, shape.sizes);
+    } else {
+      TORCH_CHECK(target.sizes() == shape.sizes, "output with shape ", target.sizes(),
+                  " doesn't match the broadcast shape ", at::IntArrayRef(shape.sizes));
+    }
+    TORCH_CHECK(c10::canCast(shape.dtype, target.scalar_type()), "result type ", c10::toString(shape.dtype),
+                " can't be cast to the desired output type ", c10::toString(target.scalar_type()));
+    if (can_write_into(target, index, arguments, plan)) return target;
+  }
+  const auto& strides = plan.kernel_strides[index] ? *plan.kernel_strides[index] : shape.strides;
+  return empty_on(stream, shape.sizes, strides, shape.dtype);
+}
+
+// Whether the kernel may write a tensor of the caller's directly: it is laid out as planned and does
+// not share memory with an input, unless it is exactly that input and the kernel allows it.
+bool BoundKernel::can_write_into(const at::Tensor& target, size_t index, Arguments arguments,
+                                 const BoundPlan& plan) const {
+  const OutputShape& shape = plan.outputs[index];
+  if (target.scalar_type() != shape.dtype || target.is_conj() || target.is_neg()) return false;
+  const auto& strides = plan.kernel_strides[index] ? *plan.kernel_strides[index] : shape.strides;
+  const bool any_strides = accepts(PLUG_ACCEPTS_STRIDED) && at::has_internal_overlap(target) == at::MemOverlap::No;
+  if (!any_strides && !same_strides(shape.sizes, target.strides(), strides)) return false;
+  bool is_free = true;
+  for (size_t place : binding_.argument_of) {
+    for_each_tensor(arguments[place], [&](const at::Tensor& input) {
+      if (!is_on_device(input) || !input.is_alias_of(target)) return;
+      const bool exact = at::get_overlap_status(input, target) == at::MemOverlapStatus::Full;
+      if (!exact || !accepts(PLUG_ACCEPTS_ALIAS)) is_free = false;
+    });
+  }
+  return is_free;
+}
+
+void BoundKernel::finish(torch::jit::Stack& stack, const KernelCall& call, c10::ArrayRef<at::Tensor> outputs,
+                         const BoundPlan& plan) const {
+  const Arguments arguments(stack.data() + stack.size() - argument_count_, argument_count_);
+  c10::SmallVector<c10::IValue, 4> results;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const at::Tensor& written = outputs[i].defined() ? outputs[i] : call.result_tensor(i);
+    results.push_back(written.defined() ? c10::IValue(finish_tensor(i, arguments, written, plan))
+                                        : finish_number(i, call.result_value(i)));
+  }
+  stack.erase(stack.end() - static_cast<std::ptrdiff_t>(argument_count_), stack.end());
+  for (c10::IValue& result : results) stack.push_back(std::move(result));
+}
+
+c10::IValue BoundKernel::finish_number(size_t index, const plug_value& value) const {
+  switch (value.tag) {
+    case PLUG_VALUE_BOOL: return value.as.i != 0;
+    case PLUG_VALUE_INT: return value.as.i;
+    case PLUG_VALUE_FLOAT: return value.as.f;
+    case PLUG_NONE: return at::Tensor();
+    default:
+      TORCH_CHECK(false, "Kernel ", binding_.kernel->schema, " gave result ", index, " the tag ", value.tag,
+                  ", which is no number.");
+  }
+}
+
+at::Tensor BoundKernel::finish_tensor(size_t index, Arguments arguments, const at::Tensor& written,
+                                      const BoundPlan& plan) const {
+  if (binding_.form != Form::kFunctional) {
+    const at::Tensor& target = arguments[binding_.out_arguments[index]].toTensor();
+    if (accepts(PLUG_SHAPES_OUTPUT)) at::native::resize_output(target, written.sizes());
+    if (!written.is_same(target)) target.copy_(written);
+    return target;
+  }
+  if (!plan.outputs[index].is_tensor || !plan.kernel_strides[index]) return written;
+  const OutputShape& shape = plan.outputs[index];
+  at::Tensor result = empty_on(Stream::current(written.device().index()), shape.sizes, shape.strides, shape.dtype);
+  result.copy_(written);
+  return result;
+}
+
+}  // namespace torchplug

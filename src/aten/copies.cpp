@@ -1,0 +1,215 @@
+#include <ATen/MemoryOverlap.h>
+#include <ATen/ops/_local_scalar_dense.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/core/DeviceGuard.h>
+
+#include "aten/arguments.h"
+#include "aten/dtype.h"
+#include "aten/operator_kernel.h"
+#include "aten/shims.h"
+#include "aten/transfer.h"
+#include "immortal.h"
+#include "runtime/event.h"
+#include "runtime/host_allocator.h"
+
+namespace torchplug {
+namespace {
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.scalar_type() == b.scalar_type() && a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg();
+}
+
+// Whether copying the bytes one tensor spans gives the other.
+bool is_plain(const at::Tensor& to, const at::Tensor& from) {
+  return same_bits(to, from) && to.sizes() == from.sizes() && to.strides() == from.strides() &&
+         to.is_non_overlapping_and_dense();
+}
+
+c10::StorageImpl& storage_of(const at::Tensor& tensor) { return *tensor.storage().unsafeGetStorageImpl(); }
+
+Stream current_stream_of(const at::Tensor& tensor) { return Stream::current(tensor.device().index()); }
+
+void copy_by_plugin(const at::Tensor& to, const at::Tensor& from, const Stream& stream) {
+  const plug_mem destination = memory_of(to);
+  const plug_mem source = memory_of(from);
+  ensure_open(stream.device());
+  check(runtime().copy(stream.device(), stream.handle(), &destination, &source, to.nbytes()), "copy",
+        stream.device());
+  stream.synchronize_if_blocking();
+}
+
+plug_tensor describe(const at::Tensor& tensor) {
+  plug_tensor described{};
+  described.mem = memory_of(tensor);
+  described.dtype = *to_plug_dtype(tensor.scalar_type());
+  described.ndim = static_cast<int32_t>(tensor.dim());
+  described.sizes = tensor.sizes().data();
+  described.strides = tensor.strides().data();
+  return described;
+}
+
+// Same device, same dtype, any strides. False if the plugin leaves it to the CPU.
+bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
+  const bool possible = runtime().copy_strided != nullptr && same_bits(to, from) &&
+                        to_plug_dtype(to.scalar_type()) &&
+                        at::has_internal_overlap(to) != at::MemOverlap::Yes && !to.is_alias_of(from);
+  if (!possible) return false;
+  const plug_tensor destination = describe(to);
+  const plug_tensor source = describe(from);
+  const Stream stream = current_stream_of(to);
+  const plug_status status = runtime().copy_strided(stream.device(), stream.handle(), &destination, &source);
+  if (status == PLUG_UNSUPPORTED) return false;
+  check(status, "copy_strided", stream.device());
+  stream.synchronize_if_blocking();
+  return true;
+}
+
+// The CPU's copy_ on borrowed or staged memory: converts, broadcasts, resolves whatever there is.
+void copy_on_host(const at::Tensor& to, const at::Tensor& from) {
+  static auto& kernel = immortal<OperatorKernel>(
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""), std::unique_ptr<BoundKernel>());
+  torch::jit::Stack stack{to, from, false};
+  kernel.run(stack);
+}
+
+void copy_within_device(const at::Tensor& to, const at::Tensor& from) {
+  if (is_plain(to, from)) {
+    copy_by_plugin(to, from, current_stream_of(to));
+  } else if (!copy_strided_by_plugin(to, from)) {
+    copy_on_host(to, from);
+  }
+}
+
+at::Tensor empty_with_strides_of(const at::Tensor& like, at::TensorOptions options) {
+  return at::empty_strided(like.sizes(), like.strides(), options);
+}
+
+void copy_from_host(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
+  const Stream stream = current_stream_of(to);
+  if (is_plain(to, from)) {
+    write_storage(from.const_data_ptr(), storage_of(to), span_of(to).begin, from.nbytes(), stream);
+    // Memory that is not pinned has been read by now.
+    if (!non_blocking && is_pinned(from.const_data_ptr())) stream.synchronize();
+    return;
+  }
+  if (to.is_non_overlapping_and_dense() && !to.is_conj() && !to.is_neg()) {
+    at::Tensor converted = empty_with_strides_of(to, to.options().device(at::kCPU));
+    converted.copy_(from);
+    copy_from_host(to, converted, non_blocking);
+    return;
+  }
+  // Any strides: what the host has goes over dense, and the device spreads it.
+  at::Tensor dense = at::empty(from.sizes(), from.options().device(to.device()));
+  copy_from_host(dense, from.contiguous().resolve_conj().resolve_neg(), non_blocking);
+  copy_within_device(to, dense);
+}
+
+void copy_to_host(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
+  if (is_plain(to, from)) {
+    const Stream stream = current_stream_of(from);
+    read_storage(to.mutable_data_ptr(), storage_of(from), span_of(from).begin, from.nbytes(), stream);
+    if (!non_blocking || !is_pinned(to.const_data_ptr())) stream.synchronize();
+    return;
+  }
+  at::Tensor dense = from;
+  if (!from.is_non_overlapping_and_dense()) {
+    dense = at::empty(from.sizes(), from.options());
+    if (from.is_conj()) dense._set_conj(true);
+    if (from.is_neg()) dense._set_neg(true);
+    copy_within_device(dense, from);
+  }
+  at::Tensor landed = empty_with_strides_of(dense, dense.options().device(at::kCPU));
+  if (dense.is_conj()) landed._set_conj(true);
+  if (dense.is_neg()) landed._set_neg(true);
+  copy_to_host(landed, dense, /*non_blocking=*/false);
+  to.copy_(landed);
+}
+
+bool can_copy_directly(DeviceIndex from, DeviceIndex to) {
+  if (runtime().peer_access == nullptr) return false;
+  int32_t can_copy = 0;
+  ensure_open(from);
+  ensure_open(to);
+  check(runtime().peer_access(from, to, &can_copy), "peer_access", from);
+  return can_copy != 0;
+}
+
+// On the source's stream, after the destination's work so far and before its work to come.
+void copy_between_plain(const at::Tensor& to, const at::Tensor& from) {
+  const Stream source = current_stream_of(from);
+  const Stream destination = current_stream_of(to);
+  Event ready(destination.device(), /*with_timing=*/false);
+  ready.record(destination);
+  ready.block(source);
+  copy_by_plugin(to, from, source);
+  Event done(source.device(), /*with_timing=*/false);
+  done.record(source);
+  done.block(destination);
+}
+
+void copy_between_devices(const at::Tensor& to, const at::Tensor& from) {
+  if (!can_copy_directly(from.device().index(), to.device().index())) {
+    at::Tensor landed = empty_with_strides_of(from, from.options().device(at::kCPU));
+    copy_to_host(landed, from.resolve_conj().resolve_neg(), /*non_blocking=*/false);
+    copy_from_host(to, landed, /*non_blocking=*/false);
+    return;
+  }
+  if (is_plain(to, from)) {
+    copy_between_plain(to, from);
+    return;
+  }
+  at::Tensor dense = at::empty(from.sizes(), from.options());
+  dense.copy_(from);
+  at::Tensor arrived = at::empty(from.sizes(), from.options().device(to.device()));
+  copy_between_plain(arrived, dense);
+  copy_within_device(to, arrived);
+}
+
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  if (self.is_same(source)) return self;
+  if (source._is_zerotensor()) return self.zero_();
+  const at::Tensor from = source.sizes() == self.sizes() ? source : source.expand(self.sizes());
+  if (self.numel() == 0) return self;
+  if (!is_on_device(self)) {
+    copy_to_host(self, from, non_blocking);
+  } else if (!is_on_device(from)) {
+    copy_from_host(self, from, non_blocking);
+  } else if (self.device() == from.device()) {
+    copy_within_device(self, from);
+  } else {
+    copy_between_devices(self, from);
+  }
+  return self;
+}
+
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& destination, bool non_blocking) {
+  at::Tensor to = destination;
+  return copy_(to, self, non_blocking);
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destination) {
+  at::Tensor to = destination;
+  to.resize_(self.sizes());
+  return copy_(to, self, /*non_blocking=*/false);
+}
+
+at::Scalar local_scalar(const at::Tensor& self) {
+  at::Tensor landed = at::empty({}, self.options().device(at::kCPU));
+  const Stream stream = current_stream_of(self);
+  read_storage(landed.mutable_data_ptr(), storage_of(self), span_of(self).begin, self.itemsize(), stream);
+  stream.synchronize();
+  return at::_local_scalar_dense(landed);
+}
+
+}  // namespace
+
+void add_copies(torch::Library& library) {
+  library.impl("copy_", TORCH_FN(copy_));
+  library.impl("_copy_from", TORCH_FN(copy_from));
+  library.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+  library.impl("_local_scalar_dense", TORCH_FN(local_scalar));
+}
+
+}  // namespace torchplug

@@ -1,0 +1,237 @@
+#include "aten/host_kernel.h"
+
+#include <ATen/ops/clone.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "aten/host_scope.h"
+#include "aten/shape.h"
+#include "runtime/generator.h"
+
+namespace torchplug {
+namespace {
+
+constexpr c10::DispatchKeySet kCpu{c10::DispatchKey::CPU};
+
+bool same_layout(const at::Tensor& a, const at::Tensor& b) {
+  return a.strides() == b.strides() && a.is_non_overlapping_and_dense();
+}
+
+void copy_result(const at::Tensor& result, const at::Tensor& output, const std::string& name) {
+  TORCH_CHECK(result.scalar_type() == output.scalar_type() && result.sizes() == output.sizes(), name,
+              " gave a result of shape ", result.sizes(), " where ", output.sizes(),
+              " was planned: its shape depends on data. Please report this to torchplug.");
+  if (same_layout(result, output)) {
+    std::memcpy(output.mutable_data_ptr(), result.const_data_ptr(), result.nbytes());
+  } else {
+    output.copy_(result);
+  }
+}
+
+// One planned call, on its way through the stream. Holds CPU tensors only: it owns no device memory,
+// which stays valid in stream order, and nothing that Python could have a hand on.
+class OperatorJob final : public HostJob {
+ public:
+  OperatorJob(const OperatorFacts& facts, torch::jit::Stack arguments, std::vector<at::Tensor> outputs)
+      : facts_(facts),
+        arguments_(std::move(arguments)),
+        outputs_(std::move(outputs)),
+        thread_count_(at::get_num_threads()) {}
+
+  void run() override {
+    const HostScope scope(thread_count_);
+    const auto is_new = [](const at::Tensor& output) { return output.defined(); };
+    if (facts_.out_form && std::all_of(outputs_.begin(), outputs_.end(), is_new)) {
+      for (const at::Tensor& output : outputs_) arguments_.emplace_back(output);
+      facts_.out_form->redispatchBoxed(kCpu, &arguments_);
+      return;
+    }
+    facts_.handle.redispatchBoxed(kCpu, &arguments_);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (is_new(outputs_[i])) copy_result(arguments_[i].toTensor(), outputs_[i], facts_.name);
+    }
+  }
+
+ private:
+  const OperatorFacts& facts_;
+  torch::jit::Stack arguments_;
+  std::vector<at::Tensor> outputs_;  // by return; undefined where the result is no new tensor
+  int thread_count_;
+};
+
+// A host scalar is read when the operator is called, not when it runs.
+at::Tensor keep_host_scalar(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->is_wrapped_number() ? tensor : at::clone(tensor);
+}
+
+}  // namespace
+
+struct HostKernel::Call {
+  torch::jit::Stack arguments;
+  Stream stream;
+  LoanKind kind;
+  torch::jit::Stack results;
+  uint64_t bytes_moved = 0;
+};
+
+HostKernel::HostKernel(const OperatorFacts& facts) : facts_(facts) {
+  const auto& arguments = facts.handle.schema().arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto* optional = arguments[i].type()->castRaw<c10::OptionalType>();
+    const auto kind = optional != nullptr ? optional->getElementType()->kind() : arguments[i].type()->kind();
+    if (kind == c10::TypeKind::GeneratorType) generator_argument_ = i;
+  }
+}
+
+uint64_t HostKernel::run(torch::jit::Stack& stack, const Stream& stream, LoanKind kind) {
+  const auto first = stack.end() - static_cast<std::ptrdiff_t>(facts_.argument_count);
+  Call call{{std::make_move_iterator(first), std::make_move_iterator(stack.end())}, stream, kind, {}, 0};
+  stack.erase(first, stack.end());
+
+  if (can_plan(call.arguments, stream) && kind == LoanKind::kBorrow) {
+    PlanKey key(call.arguments, facts_.shape_needs_scalars);
+    std::shared_ptr<const HostPlan> plan = plans_.find(key);
+    if (plan == nullptr && facts_.is_structured && is_proven(key)) {
+      plan = plan_by_shape(call.arguments);
+      plans_.insert(key, plan);
+    }
+    if (plan != nullptr) {
+      run_planned(call, *plan);
+    } else {
+      std::shared_ptr<HostPlan> learnt;
+      run_now(call, &learnt);
+      set_proven(key);
+      if (learnt != nullptr) plans_.insert(std::move(key), std::move(learnt));
+    }
+  } else {
+    run_now(call, nullptr);
+  }
+  for (c10::IValue& result : call.results) stack.push_back(std::move(result));
+  return call.bytes_moved;
+}
+
+// Without a plan go: results that are not single tensors, shapes that data decide, and host tensors
+// that the caller may change before the operator runs.
+bool HostKernel::can_plan(Arguments arguments, const Stream& /*stream*/) const {
+  if (!facts_.returns_tensors || runtime().host_func == nullptr) return false;
+  bool has_mask = false;
+  bool has_host_tensor = false;
+  for (const c10::IValue& value : arguments) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (!is_on_device(tensor) && tensor.dim() > 0) has_host_tensor = true;
+      if (tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte) has_mask = true;
+    });
+  }
+  if (has_host_tensor) return false;
+  return !facts_.shape_needs_data || (facts_.takes_host_indices && !has_mask);
+}
+
+// What the operator takes from its surroundings becomes the CPU's: the device and the generator.
+void HostKernel::replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const {
+  for (c10::IValue& value : arguments) {
+    if (value.isDevice() && value.toDevice().type() == kDeviceType) value = c10::Device(c10::kCPU);
+  }
+  if (!generator_argument_) return;
+  c10::IValue& generator = arguments[*generator_argument_];
+  generator = cpu_generator_from(generator.isNone() ? default_generator(stream.device()) : generator.toGenerator());
+}
+
+void HostKernel::run_now(Call& call, std::shared_ptr<HostPlan>* learnt) const {
+  Loan loan(call.kind, call.stream);
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    for_each_tensor(call.arguments[i], [&](const at::Tensor& tensor) {
+      if (is_on_device(tensor)) loan.add(tensor, facts_.writes[i]);
+    });
+  }
+  loan.open();
+  torch::jit::Stack stack = call.arguments;
+  for (c10::IValue& value : stack) {
+    replace_tensors(value, [&](const at::Tensor& tensor) {
+      return is_on_device(tensor) ? loan.host_tensor(tensor) : tensor;
+    });
+  }
+  replace_ambient(stack, call.stream);
+  {
+    const HostScope scope(at::get_num_threads());
+    facts_.handle.redispatchBoxed(kCpu, &stack);
+  }
+  loan.settle();
+  if (learnt != nullptr) *learnt = learn(loan, stack);
+  for (c10::IValue& value : stack) {
+    replace_tensors(value, [&](const at::Tensor& tensor) { return loan.result(tensor); });
+  }
+  call.bytes_moved = loan.bytes_moved();
+  call.results = std::move(stack);
+  call.stream.synchronize_if_blocking();
+}
+
+std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results) const {
+  if (loan.has_resized()) return nullptr;
+  auto plan = std::make_shared<HostPlan>();
+  for (const c10::IValue& value : results) {
+    const at::Tensor& result = value.toTensor();
+    HostPlan::Output output;
+    if (result.defined()) {
+      if (result.layout() != at::kStrided || result.is_conj() || result.is_neg()) return nullptr;
+      output.argument = loan.position_of(result);
+      if (output.argument < 0 && loan.shares_memory(result)) return nullptr;
+    }
+    output.shape = OutputShape::of(result);
+    plan->outputs.push_back(std::move(output));
+  }
+  return plan;
+}
+
+std::shared_ptr<HostPlan> HostKernel::plan_by_shape(Arguments arguments) const {
+  auto plan = std::make_shared<HostPlan>();
+  for (OutputShape& shape : shape_structured(facts_, arguments)) plan->outputs.push_back({std::move(shape)});
+  return plan;
+}
+
+void HostKernel::run_planned(Call& call, const HostPlan& plan) const {
+  Loan loan(call.kind, call.stream);
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    for_each_tensor(call.arguments[i], [&](const at::Tensor& tensor) {
+      if (is_on_device(tensor)) loan.add(tensor, facts_.writes[i]);
+    });
+  }
+  std::vector<at::Tensor> results;
+  for (const HostPlan::Output& output : plan.outputs) {
+    if (output.is_new()) {
+      results.push_back(empty_on(call.stream, output.shape.sizes, output.shape.strides, output.shape.dtype));
+      loan.add(results.back(), /*written=*/true);
+    } else if (output.argument >= 0) {
+      results.push_back(loan.original(static_cast<size_t>(output.argument)));
+    } else {
+      results.emplace_back();
+    }
+  }
+  loan.open_in_order();
+  torch::jit::Stack stack = call.arguments;
+  for (c10::IValue& value : stack) {
+    replace_tensors(value, [&](const at::Tensor& tensor) {
+      return is_on_device(tensor) ? loan.host_tensor(tensor) : keep_host_scalar(tensor);
+    });
+  }
+  replace_ambient(stack, call.stream);
+  std::vector<at::Tensor> outputs;
+  for (size_t i = 0; i < results.size(); ++i) {
+    outputs.push_back(plan.outputs[i].is_new() ? loan.host_tensor(results[i]) : at::Tensor());
+  }
+  call.stream.enqueue(std::make_unique<OperatorJob>(facts_, std::move(stack), std::move(outputs)));
+  for (at::Tensor& result : results) call.results.emplace_back(std::move(result));
+}
+
+bool HostKernel::is_proven(const PlanKey& key) const {
+  std::lock_guard lock(proven_lock_);
+  return proven_.count(key.kind_hash()) != 0;
+}
+
+void HostKernel::set_proven(const PlanKey& key) {
+  if (!facts_.is_structured) return;
+  std::lock_guard lock(proven_lock_);
+  proven_.insert(key.kind_hash());
+}
+
+}  // namespace torchplug

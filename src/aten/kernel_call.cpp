@@ -1,0 +1,237 @@
+#include "aten/kernel_call.h"
+
+#include <ATen/Context.h>
+
+#include <atomic>
+
+#include "aten/arguments.h"
+#include "aten/dtype.h"
+#include "aten/transfer.h"
+#include "plugin/serialize.h"
+#include "runtime/generator.h"
+
+namespace torchplug {
+namespace {
+
+std::atomic<uint64_t> call_sequence{0};
+
+uint64_t call_flags() {
+  const at::Context& context = at::globalContext();
+  uint64_t flags = 0;
+  if (context.deterministicAlgorithms()) flags |= PLUG_CALL_DETERMINISTIC;
+  if (context.float32MatmulPrecision() != at::Float32MatmulPrecision::HIGHEST) flags |= PLUG_CALL_FAST_F32;
+  return flags;
+}
+
+plug_value tagged(int32_t tag) {
+  plug_value value{};
+  value.tag = tag;
+  value.count = 1;
+  return value;
+}
+
+plug_value integer(int32_t tag, int64_t number) {
+  plug_value value = tagged(tag);
+  value.as.i = number;
+  return value;
+}
+
+struct Needs {
+  size_t tensors = 0;
+  size_t ints = 0;
+  size_t floats = 0;
+};
+
+void count_needs(const c10::IValue& value, Needs& needs) {
+  for_each_tensor(value, [&](const at::Tensor&) { ++needs.tensors; });
+  if (value.isOptionalTensorList()) needs.tensors += value.toOptionalTensorVector().size();
+  if (value.isIntList()) needs.ints += value.toListRef().size();
+  if (value.isDoubleList()) needs.floats += value.toListRef().size();
+  if (value.isComplexDouble()) needs.floats += 2;
+}
+
+}  // namespace
+
+KernelCall::KernelCall(const Module& module, const plug_kernel& kernel, const Stream& stream)
+    : module_(module), kernel_(kernel), stream_(stream) {}
+
+void KernelCall::reserve(c10::ArrayRef<c10::IValue> arguments, size_t result_count) {
+  Needs needs;
+  for (const c10::IValue& value : arguments) count_needs(value, needs);
+  tensors_.reserve(needs.tensors + result_count);
+  ints_.reserve(needs.ints);
+  floats_.reserve(needs.floats);
+  results_.reserve(result_count);
+}
+
+const plug_tensor* KernelCall::describe(const at::Tensor& tensor, bool written) {
+  plug_tensor described{};
+  described.ndim = -1;
+  if (tensor.defined()) {
+    described.mem = is_on_device(tensor) ? memory_of(tensor)
+                                         : plug_mem{const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
+    described.dtype = to_plug_dtype(tensor.scalar_type()).value_or(0);
+    described.ndim = static_cast<int32_t>(tensor.dim());
+    described.sizes = tensor.sizes().data();
+    described.strides = tensor.strides().data();
+    if (tensor.is_conj()) described.flags |= PLUG_TENSOR_CONJ;
+    if (tensor.is_neg()) described.flags |= PLUG_TENSOR_NEG;
+    if (written) described.flags |= PLUG_TENSOR_WRITTEN;
+  }
+  tensors_.push_back(described);
+  return &tensors_.back();
+}
+
+// A boxed dtype, layout or memory format is a number; the schema tells which.
+void KernelCall::add_argument(const c10::IValue& value, c10::TypeKind type, bool written) {
+  plug_value converted = convert(value, written);
+  if (value.isInt() && type == c10::TypeKind::ScalarTypeType) {
+    converted.tag = PLUG_VALUE_DTYPE;
+    converted.as.u = to_plug_dtype(value.toScalarType()).value_or(0);
+  } else if (value.isInt() && type == c10::TypeKind::LayoutType) {
+    converted.tag = PLUG_VALUE_LAYOUT;
+  } else if (value.isInt() && type == c10::TypeKind::MemoryFormatType) {
+    converted.tag = PLUG_VALUE_FORMAT;
+  }
+  arguments_.push_back(converted);
+}
+
+plug_value KernelCall::convert(const c10::IValue& value, bool written) {
+  if (value.isTensor()) {
+    if (!value.toTensor().defined()) return plug_value{};
+    plug_value tensor = tagged(PLUG_VALUE_TENSOR);
+    tensor.as.tensors = describe(value.toTensor(), written);
+    return tensor;
+  }
+  if (value.isNone()) return plug_value{};
+  if (value.isBool()) return integer(PLUG_VALUE_BOOL, value.toBool() ? 1 : 0);
+  if (value.isInt()) return integer(PLUG_VALUE_INT, value.toInt());
+  if (value.isDouble()) {
+    plug_value number = tagged(PLUG_VALUE_FLOAT);
+    number.as.f = value.toDouble();
+    return number;
+  }
+  if (value.isComplexDouble()) {
+    plug_value number = tagged(PLUG_VALUE_COMPLEX);
+    number.as.floats = floats_.end();
+    floats_.push_back(value.toComplexDouble().real());
+    floats_.push_back(value.toComplexDouble().imag());
+    return number;
+  }
+  if (value.isString()) {
+    plug_value text = tagged(PLUG_VALUE_STR);
+    text.as.str = value.toStringRef().c_str();
+    text.count = static_cast<uint32_t>(value.toStringRef().size());
+    return text;
+  }
+  if (value.isDevice()) {
+    const c10::Device device = value.toDevice();
+    return integer(PLUG_VALUE_DEVICE, device.type() == kDeviceType ? device.index() : PLUG_HOST);
+  }
+  if (value.isGenerator()) {
+    generator_ = value.toGenerator();
+    return tagged(PLUG_VALUE_GENERATOR);
+  }
+  TORCH_CHECK(value.isList(), "A kernel's argument of type ", value.tagKind(), " has no form in plug.h.");
+  return convert_list(value, written);
+}
+
+plug_value KernelCall::convert_list(const c10::IValue& value, bool written) {
+  plug_value list{};
+  if (value.isIntList()) {
+    list.tag = PLUG_VALUE_INTS;
+    list.as.ints = ints_.end();
+    for (const c10::IValue& item : value.toListRef()) ints_.push_back(item.toInt());
+  } else if (value.isDoubleList()) {
+    list.tag = PLUG_VALUE_FLOATS;
+    list.as.floats = floats_.end();
+    for (const c10::IValue& item : value.toListRef()) floats_.push_back(item.toDouble());
+  } else if (value.isBoolList()) {
+    list.tag = PLUG_VALUE_BOOLS;
+    bools_.emplace_back();
+    for (const c10::IValue& item : value.toListRef()) bools_.back().push_back(item.toBool() ? 1 : 0);
+    list.as.bools = bools_.back().data();
+  } else if (value.isTensorList() || value.isOptionalTensorList()) {
+    list.tag = PLUG_VALUE_TENSORS;
+    list.as.tensors = tensors_.end();
+    for (const c10::IValue& item : value.toListRef()) {
+      describe(item.isTensor() ? item.toTensor() : at::Tensor(), written);
+    }
+  } else {
+    list.tag = PLUG_VALUE_LIST;
+    std::vector<plug_value> items;
+    for (const c10::IValue& item : value.toListRef()) items.push_back(convert(item, written));
+    lists_.push_back(std::move(items));
+    list.as.values = lists_.back().data();
+  }
+  list.count = static_cast<uint32_t>(value.toListRef().size());
+  return list;
+}
+
+void KernelCall::add_result(const at::Tensor& tensor) {
+  plug_value value{};
+  if (tensor.defined()) {
+    value = tagged(PLUG_VALUE_TENSOR);
+    value.as.tensors = describe(tensor, /*written=*/true);
+  }
+  results_.push_back(value);
+  result_tensors_.push_back(tensor);
+}
+
+plug_status KernelCall::run() {
+  plug_call call{};
+  call.size = sizeof call;
+  call.device = stream_.device();
+  call.stream = stream_.handle();
+  call.user = kernel_.user;
+  call.args = arguments_.data();
+  call.results = results_.data();
+  call.arg_count = static_cast<uint32_t>(arguments_.size());
+  call.result_count = static_cast<uint32_t>(results_.size());
+  call.flags = call_flags();
+  call.sequence = call_sequence.fetch_add(1, std::memory_order_relaxed);
+  call.host_private = static_cast<CallServices*>(this);
+  const auto lock = lock_calls(module_);
+  return kernel_.fn(&call);
+}
+
+plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
+  try {
+    c10::DataPtr data = DeviceAllocator::instance().allocate_on(stream_, bytes);
+    *mem = DeviceAllocator::instance().locate(data.get()).memory();
+    scratch_.push_back(std::move(data));
+    return PLUG_OK;
+  } catch (const std::exception& error) {
+    module_.host.set_error(&module_.host, error.what());
+    return PLUG_NO_MEMORY;
+  }
+}
+
+plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes) {
+  const auto type = to_scalar_type(dtype);
+  if (index >= results_.size() || !type || ndim < 0) {
+    module_.host.set_error(&module_.host, "host->output was given a result or a dtype that does not exist");
+    return PLUG_INVALID;
+  }
+  try {
+    const at::IntArrayRef shape(sizes, static_cast<size_t>(ndim));
+    std::vector<int64_t> strides(shape.size(), 1);
+    for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
+    result_tensors_[index] = empty_on(stream_, shape, strides, *type);
+    results_[index] = tagged(PLUG_VALUE_TENSOR);
+    results_[index].as.tensors = describe(result_tensors_[index], /*written=*/true);
+    return PLUG_OK;
+  } catch (const std::exception& error) {
+    module_.host.set_error(&module_.host, error.what());
+    return PLUG_NO_MEMORY;
+  }
+}
+
+plug_status KernelCall::rng(uint64_t draws, plug_rng* rng) {
+  const at::Generator& generator = generator_.defined() ? generator_ : default_generator(stream_.device());
+  const Draw draw = at::check_generator<PhiloxGenerator>(generator)->draw(draws);
+  *rng = {draw.seed, draw.offset, nullptr};
+  return PLUG_OK;
+}
+
+}  // namespace torchplug

@@ -1,0 +1,191 @@
+#include "aten/loan.h"
+
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/native/Resize.h>
+#include <c10/core/CPUAllocator.h>
+
+#include <algorithm>
+
+namespace torchplug {
+namespace {
+
+// Staged spans begin at a multiple of every item size, so that offsets stay whole.
+constexpr uint64_t kSpanAlignment = 16;
+
+c10::Storage host_storage(c10::DataPtr data, size_t bytes) {
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
+                                               std::move(data), c10::GetCPUAllocator(), /*resizable=*/true);
+}
+
+int64_t items_before(const ByteSpan& span, const at::Tensor& tensor) {
+  return static_cast<int64_t>(span.begin) / static_cast<int64_t>(tensor.itemsize());
+}
+
+void copy_lazy_bits(const at::Tensor& from, const at::Tensor& to) {
+  if (from.is_conj()) to._set_conj(true);
+  if (from.is_neg()) to._set_neg(true);
+}
+
+}  // namespace
+
+void Loan::add(const at::Tensor& tensor, bool written) {
+  c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+  ByteSpan span{0, storage->nbytes()};
+  if (kind_ == LoanKind::kStage) {
+    span = span_of(tensor);
+    span.begin -= span.begin % kSpanAlignment;
+  }
+  entries_.push_back({tensor, {}, find_buffer(storage, span, written)});
+}
+
+size_t Loan::find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written) {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    Buffer& buffer = buffers_[i];
+    const bool same = buffer.span.begin == span.begin && buffer.span.end == span.end;
+    if (buffer.storage == storage && (same || buffer.span.overlaps(span))) {
+      buffer.span = {std::min(buffer.span.begin, span.begin), std::max(buffer.span.end, span.end)};
+      buffer.written = buffer.written || written;
+      return i;
+    }
+  }
+  buffers_.push_back({storage, span, written, {}, nullptr, 0});
+  return buffers_.size() - 1;
+}
+
+// A span that grew may have come to overlap another one: those become one buffer too.
+void Loan::merge_buffers() {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    for (size_t j = i + 1; j < buffers_.size(); ++j) {
+      Buffer& kept = buffers_[i];
+      Buffer& merged = buffers_[j];
+      if (kept.storage != merged.storage || !kept.span.overlaps(merged.span)) continue;
+      kept.span = {std::min(kept.span.begin, merged.span.begin), std::max(kept.span.end, merged.span.end)};
+      kept.written = kept.written || merged.written;
+      merged.span = {};
+      for (Entry& entry : entries_) {
+        if (entry.buffer == j) entry.buffer = i;
+      }
+      j = i;
+    }
+  }
+}
+
+void Loan::open() {
+  if (kind_ == LoanKind::kStage) merge_buffers();
+  for (Buffer& buffer : buffers_) fill(buffer);
+  // What was read is there, and so is everything a borrowed tensor depends on.
+  if (kind_ != LoanKind::kMetadata) stream_.synchronize();
+  make_host_tensors();
+}
+
+void Loan::open_in_order() {
+  for (Buffer& buffer : buffers_) fill(buffer);
+  make_host_tensors();
+}
+
+// The same tensor twice is the same CPU tensor twice: kernels compare.
+void Loan::make_host_tensors() {
+  for (Entry& entry : entries_) {
+    const Entry* first = find(entry.original);
+    entry.host = first == &entry ? make_host_tensor(entry.original, buffers_[entry.buffer]) : first->host;
+  }
+}
+
+void Loan::fill(Buffer& buffer) {
+  buffer.bytes = buffer.span.bytes();
+  if (kind_ == LoanKind::kStage) {
+    c10::DataPtr data = c10::GetCPUAllocator()->allocate(buffer.bytes);
+    read_storage(data.get(), *buffer.storage, buffer.span.begin, buffer.bytes, stream_);
+    bytes_moved_ += buffer.bytes;
+    buffer.host = host_storage(std::move(data), buffer.bytes);
+  } else {
+    void* address = buffer.storage->mutable_data();
+    if (kind_ == LoanKind::kBorrow && address != nullptr) {
+      address = DeviceAllocator::instance().locate(*buffer.storage).host_address();
+    }
+    buffer.host = host_storage({address, c10::kCPU}, buffer.bytes);
+  }
+  buffer.data = buffer.host.data();
+}
+
+at::Tensor Loan::make_host_tensor(const at::Tensor& original, const Buffer& buffer) const {
+  at::Tensor host = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(buffer.host), c10::DispatchKeySet(c10::DispatchKey::CPU), original.dtype());
+  host.unsafeGetTensorImpl()->set_sizes_and_strides(
+      original.sizes(), original.strides(), original.storage_offset() - items_before(buffer.span, original));
+  copy_lazy_bits(original, host);
+  return host;
+}
+
+const Loan::Entry* Loan::find(const at::Tensor& original) const {
+  const auto same = [&](const Entry& entry) { return entry.original.is_same(original); };
+  const auto* found = std::find_if(entries_.begin(), entries_.end(), same);
+  return found == entries_.end() ? nullptr : found;
+}
+
+at::Tensor Loan::host_tensor(const at::Tensor& tensor) const { return find(tensor)->host; }
+
+void Loan::settle() {
+  for (Buffer& buffer : buffers_) {
+    if (buffer.written) settle_buffer(buffer);
+  }
+  for (const Entry& entry : entries_) {
+    if (buffers_[entry.buffer].written) settle_shape(entry);
+  }
+}
+
+void Loan::settle_buffer(Buffer& buffer) {
+  const bool resized = buffer.host.data() != buffer.data || buffer.host.nbytes() != buffer.bytes;
+  if (resized) {
+    has_resized_ = true;
+    const uint64_t end = buffer.span.begin + buffer.host.nbytes();
+    const c10::Storage storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(buffer.storage));
+    if (end > buffer.storage->nbytes()) at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, end);
+  }
+  if (resized || kind_ == LoanKind::kStage) {
+    write_storage(buffer.host.data(), *buffer.storage, buffer.span.begin, buffer.host.nbytes(), stream_);
+    bytes_moved_ += buffer.host.nbytes();
+  }
+}
+
+void Loan::settle_shape(const Entry& entry) {
+  const int64_t offset = entry.host.storage_offset() + items_before(buffers_[entry.buffer].span, entry.host);
+  const bool same = entry.host.sizes() == entry.original.sizes() &&
+                    entry.host.strides() == entry.original.strides() &&
+                    offset == entry.original.storage_offset();
+  if (same) return;
+  has_resized_ = true;
+  entry.original.unsafeGetTensorImpl()->set_sizes_and_strides(entry.host.sizes(), entry.host.strides(), offset);
+}
+
+int64_t Loan::position_of(const at::Tensor& host) const {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].host.is_same(host)) return static_cast<int64_t>(i);
+  }
+  return -1;
+}
+
+bool Loan::shares_memory(const at::Tensor& host) const {
+  return std::any_of(buffers_.begin(), buffers_.end(),
+                     [&](const Buffer& buffer) { return buffer.host.is_alias_of(host.storage()); });
+}
+
+at::Tensor Loan::result(const at::Tensor& host) {
+  const int64_t position = position_of(host);
+  if (position >= 0) return entries_[static_cast<size_t>(position)].original;
+  for (const Entry& entry : entries_) {
+    const Buffer& buffer = buffers_[entry.buffer];
+    if (!buffer.host.is_alias_of(host.storage())) continue;
+    at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(
+        c10::TensorImpl::VIEW, c10::Storage(entry.original.storage()), entry.original.key_set(), host.dtype());
+    view.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides(),
+                                                      host.storage_offset() + items_before(buffer.span, host));
+    if (host.is_conj() != view.is_conj()) view._set_conj(host.is_conj());
+    if (host.is_neg() != view.is_neg()) view._set_neg(host.is_neg());
+    return view;
+  }
+  if (kind_ == LoanKind::kStage) bytes_moved_ += span_of(host).bytes();
+  return copy_to_device(host, stream_);
+}
+
+}  // namespace torchplug

@@ -1,0 +1,80 @@
+#pragma once
+// CPU tensors that stand for device tensors while a CPU kernel runs: how every operator without a
+// kernel of the plugin's is carried out.
+//   borrow    the CPU tensors lie on the device memory itself, through the plugin's host view
+//   stage     they lie on copies of just the bytes the tensors span
+//   metadata  they lie on nothing: for views, which touch no data
+// Tensors that share device memory share CPU memory, so aliasing is what it was. A Loan belongs to
+// one call on one thread.
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include "aten/transfer.h"
+#include "runtime/stream.h"
+
+namespace torchplug {
+
+enum class LoanKind { kBorrow, kStage, kMetadata };
+
+class Loan {
+ public:
+  Loan(LoanKind kind, const Stream& stream) : kind_(kind), stream_(stream) {}
+
+  // First name every tensor, then open, then ask for the CPU tensor of each.
+  void add(const at::Tensor& tensor, bool written);
+  // Waits for the stream: the kernel may run at once.
+  void open();
+  // Does not wait: the kernel must run in stream order. Only for a borrow.
+  void open_in_order();
+  at::Tensor host_tensor(const at::Tensor& tensor) const;
+
+  // After the kernel: what it wrote or resized reaches the device tensors.
+  void settle();
+  // The device tensor for a CPU tensor that the kernel returned. An original or a view of one stays
+  // that; anything else is copied to the device.
+  at::Tensor result(const at::Tensor& host);
+  // The place, among the tensors added, of the one a returned CPU tensor stands for; -1 if none.
+  int64_t position_of(const at::Tensor& host) const;
+  bool shares_memory(const at::Tensor& host) const;
+
+  // The tensor that was added in the given place.
+  const at::Tensor& original(size_t position) const { return entries_[position].original; }
+
+  bool has_resized() const { return has_resized_; }
+  uint64_t bytes_moved() const { return bytes_moved_; }
+
+ private:
+  // A run of host memory for a run of one device storage.
+  struct Buffer {
+    c10::StorageImpl* storage;
+    ByteSpan span;
+    bool written;
+    c10::Storage host;
+    const void* data;
+    size_t bytes;
+  };
+  struct Entry {
+    at::Tensor original;
+    at::Tensor host;
+    size_t buffer;
+  };
+
+  size_t find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written);
+  void merge_buffers();
+  void fill(Buffer& buffer);
+  void make_host_tensors();
+  at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer) const;
+  void settle_buffer(Buffer& buffer);
+  void settle_shape(const Entry& entry);
+  const Entry* find(const at::Tensor& original) const;
+
+  LoanKind kind_;
+  Stream stream_;
+  c10::SmallVector<Entry, 4> entries_;
+  c10::SmallVector<Buffer, 4> buffers_;
+  uint64_t bytes_moved_ = 0;
+  bool has_resized_ = false;
+};
+
+}  // namespace torchplug

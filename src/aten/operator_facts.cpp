@@ -1,0 +1,111 @@
+#include "aten/operator_facts.h"
+
+#include <ATen/core/enum_tag.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace torchplug {
+namespace {
+
+struct UnmarkedWrite {
+  std::string_view name;
+  std::array<size_t, 2> arguments;
+};
+
+// Operators that write arguments their schema does not mark: running statistics.
+constexpr UnmarkedWrite kUnmarkedWrites[] = {
+    {"aten::native_batch_norm", {3, 4}},
+    {"aten::native_batch_norm.out", {3, 4}},
+    {"aten::batch_norm_update_stats", {1, 2}},
+    {"aten::batch_norm_update_stats.out", {1, 2}},
+};
+
+// PyTorch lets these take index tensors from the host whatever the device of the rest.
+constexpr std::string_view kHostIndices[] = {
+    "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl", "aten::_index_put_impl_",
+    "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::_unsafe_masked_index",
+    "aten::_unsafe_masked_index_put_accumulate",
+};
+
+std::string full_name(const c10::OperatorName& name) {
+  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+}
+
+bool contains_tensor(const c10::TypePtr& type) {
+  if (type->kind() == c10::TypeKind::TensorType) return true;
+  const auto contained = type->containedTypes();
+  return std::any_of(contained.begin(), contained.end(), contains_tensor);
+}
+
+// Whether `out` is `functional` with its results as arguments behind the others.
+bool is_out_form(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
+  const size_t count = functional.arguments().size();
+  if (out.arguments().size() != count + functional.returns().size()) return false;
+  for (size_t i = 0; i < out.arguments().size(); ++i) {
+    const c10::Argument& argument = out.arguments()[i];
+    if (i >= count) {
+      if (!argument.is_out()) return false;
+    } else if (argument.name() != functional.arguments()[i].name() ||
+               *argument.type() != *functional.arguments()[i].type()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& functional) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  static const auto names = dispatcher.getAllOpNames();
+  for (const c10::OperatorName& name : names) {
+    if (name.name != functional.operator_name().name) continue;
+    auto handle = dispatcher.findSchema(name);
+    if (handle && handle->hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
+        is_out_form(functional.schema(), handle->schema())) {
+      return handle;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_mutable(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+}  // namespace
+
+OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
+    : handle(op),
+      name(full_name(op.operator_name())),
+      argument_count(op.schema().arguments().size()),
+      return_count(op.schema().returns().size()) {
+  const c10::FunctionSchema& schema = op.schema();
+  bool has_tensor_input = false;
+  for (const c10::Argument& argument : schema.arguments()) {
+    writes.push_back(is_mutable(argument));
+    if (!argument.is_out() && contains_tensor(argument.type())) has_tensor_input = true;
+  }
+  for (const UnmarkedWrite& unmarked : kUnmarkedWrites) {
+    if (unmarked.name != name) continue;
+    for (size_t argument : unmarked.arguments) writes[argument] = true;
+  }
+  const bool writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
+  for (const c10::Argument& result : schema.returns()) {
+    if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;
+    if (result.alias_info() != nullptr && !result.alias_info()->isWrite() && !writes_any) is_view = true;
+  }
+  is_random = op.hasTag(at::Tag::nondeterministic_seeded);
+  shape_needs_scalars = !has_tensor_input;
+  shape_needs_data = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+  takes_host_indices = std::find(std::begin(kHostIndices), std::end(kHostIndices),
+                                 op.operator_name().name) != std::end(kHostIndices);
+  if (!writes_any && !is_view && return_count > 0 && returns_tensors) {
+    out_form = find_out_form(op);
+    is_structured = out_form && op.hasKernelForDispatchKey(
+                                    c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
+  }
+}
+
+}  // namespace torchplug

@@ -1,0 +1,32 @@
+#pragma once
+// What can be said of an operator from its schema alone, worked out once.
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace torchplug {
+
+struct OperatorFacts {
+  explicit OperatorFacts(const c10::OperatorHandle& handle);
+
+  c10::OperatorHandle handle;
+  std::string name;  // "aten::add.Tensor"
+  size_t argument_count;
+  size_t return_count;
+  std::vector<bool> writes;  // by argument; includes what the schema does not admit
+  bool is_view = false;      // gives another look at an argument and touches no data
+  bool is_random = false;
+  bool returns_tensors = true;  // every return is one tensor
+  bool shape_needs_data = false;
+  bool shape_needs_scalars = false;  // no tensor to take a shape from: arange and its like
+  bool takes_host_indices = false;   // index tensors may be on the host
+  // The form of a functional operator that writes into given tensors by a kernel of its own.
+  std::optional<c10::OperatorHandle> out_form;
+  // Whether PyTorch's own C++ shape function can be had through the dispatcher.
+  bool is_structured = false;
+};
+
+}  // namespace torchplug

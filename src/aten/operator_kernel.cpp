@@ -1,0 +1,116 @@
+#include "aten/operator_kernel.h"
+
+#include <c10/util/Exception.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "aten/arguments.h"
+#include "aten/shape.h"
+
+namespace torchplug {
+namespace {
+
+enum class Policy { kAllow, kWarn, kError };
+
+// TORCHPLUG_FALLBACK: what to do when an operator has to run on the CPU.
+Policy fallback_policy() {
+  static const Policy policy = [] {
+    const char* value = std::getenv("TORCHPLUG_FALLBACK");
+    const std::string text = value == nullptr ? "allow" : value;
+    if (text == "warn") return Policy::kWarn;
+    if (text == "error") return Policy::kError;
+    TORCH_CHECK(text == "allow", "TORCHPLUG_FALLBACK is '", text, "'. Set it to allow, warn or error.");
+    return Policy::kAllow;
+  }();
+  return policy;
+}
+
+bool has_host_view(Arguments arguments) {
+  if (runtime().host_view == nullptr) return false;
+  bool all = true;
+  for (const c10::IValue& value : arguments) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (!is_on_device(tensor)) return;
+      const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
+      if (storage.data() != nullptr && DeviceAllocator::instance().locate(storage).block->view == nullptr) all = false;
+    });
+  }
+  return all;
+}
+
+}  // namespace
+
+OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound)
+    : facts_(handle), bound_(std::move(bound)), host_(facts_), account_(facts_.name) {}
+
+void OperatorKernel::run(torch::jit::Stack& stack) {
+  const Arguments arguments(stack.data() + stack.size() - facts_.argument_count, facts_.argument_count);
+  if (C10_UNLIKELY(is_shaping())) {
+    // The out form, asked by shape_structured: its outputs are its last arguments.
+    const auto first = stack.end() - static_cast<std::ptrdiff_t>(facts_.argument_count);
+    stack.erase(first, stack.end() - static_cast<std::ptrdiff_t>(facts_.return_count));
+    return;
+  }
+  const Stream stream = Stream::current(device_of(arguments));
+  if (facts_.is_view) {
+    host_.run(stack, stream, LoanKind::kMetadata);
+    return;
+  }
+  Reason reason = Reason::kNoKernel;
+  if (bound_ != nullptr) {
+    const LedgerTimer timer;
+    reason = bound_->run(stack, stream);
+    if (reason == Reason::kNone) {
+      account_.count(Way::kKernel, reason, 0, timer.nanoseconds());
+      return;
+    }
+  }
+  run_on_host(stack, stream, reason);
+}
+
+void OperatorKernel::run_on_host(torch::jit::Stack& stack, const Stream& stream, Reason reason) {
+  const Arguments arguments(stack.data() + stack.size() - facts_.argument_count, facts_.argument_count);
+  const Way way = has_host_view(arguments) ? Way::kBorrow : Way::kStage;
+  apply_fallback_policy(way, reason);
+  const LedgerTimer timer;
+  const uint64_t bytes = host_.run(stack, stream, way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage);
+  account_.count(way, reason, bytes, timer.nanoseconds());
+}
+
+DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
+  DeviceIndex device = -1;
+  at::Tensor host_tensor;
+  for (const c10::IValue& value : arguments) {
+    if (value.isDevice() && value.toDevice().type() == kDeviceType && device < 0) {
+      device = value.toDevice().has_index() ? value.toDevice().index() : current_device();
+    }
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (!is_on_device(tensor)) {
+        if (tensor.dim() > 0) host_tensor = tensor;
+        return;
+      }
+      if (device >= 0 && device != tensor.device().index()) refuse_mixture(device, tensor);
+      device = tensor.device().index();
+    });
+  }
+  if (device < 0) device = current_device();
+  if (host_tensor.defined() && !facts_.takes_host_indices) refuse_mixture(device, host_tensor);
+  return device;
+}
+
+void OperatorKernel::refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const {
+  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ",
+              c10::Device(kDeviceType, device), " and ", tensor.device(), "! (", facts_.name, ")");
+}
+
+void OperatorKernel::apply_fallback_policy(Way way, Reason reason) {
+  const Policy policy = fallback_policy();
+  if (C10_LIKELY(policy == Policy::kAllow)) return;
+  const std::string what = facts_.name + " runs on the CPU (" + way_name(way) + ") for device '" +
+                           active_module().name + "': " + reason_text(reason) + ".";
+  TORCH_CHECK_NOT_IMPLEMENTED(policy != Policy::kError, what, " TORCHPLUG_FALLBACK=error forbids it.");
+  if (!has_warned_.exchange(true)) TORCH_WARN(what);
+}
+
+}  // namespace torchplug

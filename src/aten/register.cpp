@@ -1,0 +1,110 @@
+#include "aten/register.h"
+
+#include <c10/util/Exception.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "aten/operator_kernel.h"
+#include "aten/shims.h"
+#include "immortal.h"
+
+namespace torchplug {
+namespace {
+
+using c10::DispatchKey;
+using c10::OperatorHandle;
+using c10::OperatorName;
+
+// Composite for other devices, but what they are composed of refuses PrivateUse1: carried out whole.
+constexpr const char* kCarriedOutWhole[] = {"aten::convolution", "aten::convolution_backward"};
+
+std::string name_in_library(const OperatorName& name) {
+  const std::string plain = name.name.substr(name.name.find("::") + 2);
+  return name.overload_name.empty() ? plain : plain + "." + name.overload_name;
+}
+
+bool takes_storage(const OperatorHandle& handle) {
+  for (const c10::Argument& argument : handle.schema().arguments()) {
+    if (argument.type()->kind() == c10::TypeKind::StorageType) return true;
+  }
+  return false;
+}
+
+bool is_carried_out_whole(const OperatorName& name) {
+  for (const char* whole : kCarriedOutWhole) {
+    if (name.name == whole && name.overload_name.empty()) return true;
+  }
+  return false;
+}
+
+bool is_wanted(const OperatorHandle& handle, bool is_bound) {
+  if (handle.hasKernelForDispatchKey(DispatchKey::PrivateUse1) || takes_storage(handle)) return false;
+  return is_bound || handle.hasKernelForDispatchKey(DispatchKey::CPU) ||
+         is_carried_out_whole(handle.operator_name());
+}
+
+// The plugin's kernels by the operator they serve; the first of two for one operator wins.
+std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>> bind_kernels(const Module& module) {
+  std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>> bound;
+  for (const plug_kernel& kernel : module.kernels) {
+    for (Binding& binding : bind_kernel(kernel, module.name)) {
+      const OperatorName name = binding.operator_handle.operator_name();
+      bound.try_emplace(name, std::make_unique<BoundKernel>(std::move(binding), module));
+    }
+  }
+  return bound;
+}
+
+void register_kernels(const Module& module, torch::Library& library) {
+  auto bound = bind_kernels(module);
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const OperatorName& name : dispatcher.getAllOpNames()) {
+    if (name.getNamespace() != "aten") continue;
+    const auto handle = dispatcher.findSchema(name);
+    const auto kernel = bound.find(name);
+    if (!handle || !is_wanted(*handle, kernel != bound.end())) continue;
+    auto functor = std::make_unique<OperatorKernel>(
+        *handle, kernel == bound.end() ? nullptr : std::move(kernel->second));
+    library.impl(name_in_library(name).c_str(), torch::CppFunction::makeFromBoxedFunctor(std::move(functor)));
+  }
+}
+
+// For operators of other libraries, and of aten where PyTorch has no CPU kernel.
+void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
+  static std::mutex kernels_lock;
+  static auto& kernels = immortal<std::unordered_map<OperatorName, std::unique_ptr<OperatorKernel>>>();
+  TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::CPU),
+                              handle.operator_name(), " cannot run on device '", active_module().name,
+                              "': neither its plugin nor PyTorch's CPU has a kernel for it.");
+  OperatorKernel* kernel = nullptr;
+  {
+    std::lock_guard lock(kernels_lock);
+    auto& found = kernels[handle.operator_name()];
+    if (found == nullptr) found = std::make_unique<OperatorKernel>(handle, nullptr);
+    kernel = found.get();
+  }
+  kernel->run(*stack);
+}
+
+}  // namespace
+
+void register_operators(const Module& module) {
+  static auto& library = immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,
+                                                  __FILE__, uint32_t(__LINE__));
+  add_factories(library);
+  add_views(library);
+  add_storage_operators(library);
+  add_copies(library);
+  add_dropout(library);
+  add_recurrent_cells(library);
+  register_kernels(module, library);
+
+  static auto& rest = immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
+                                               uint32_t(__LINE__));
+  rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
+}
+
+}  // namespace torchplug

@@ -1,0 +1,11 @@
+#pragma once
+// Puts the device's operators into PyTorch's dispatcher: the shims, then one kernel for each operator
+// that PyTorch has a CPU kernel for, then a fallback for operators that appear later.
+
+#include "plugin/module.h"
+
+namespace torchplug {
+
+void register_operators(const Module& module);
+
+}  // namespace torchplug

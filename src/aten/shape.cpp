@@ -1,0 +1,108 @@
+#include "aten/shape.h"
+
+#include <ATen/ops/empty_strided.h>
+
+#include <utility>
+
+#include "aten/host_scope.h"
+#include "aten/loan.h"
+
+namespace torchplug {
+namespace {
+
+thread_local bool shaping = false;
+
+class ShapingScope {
+ public:
+  ShapingScope() : before_(std::exchange(shaping, true)) {}
+  ~ShapingScope() { shaping = before_; }
+  ShapingScope(const ShapingScope&) = delete;
+  ShapingScope& operator=(const ShapingScope&) = delete;
+
+ private:
+  bool before_;
+};
+
+// PyTorch gives every backend that has no kernel of its own for a structured operator a composite
+// one: shape function, at::empty_strided for the results, then the out form. A backend that nobody
+// uses is how to call it.
+constexpr c10::DispatchKeySet kNobody{c10::DispatchKey::PrivateUse2};
+
+std::vector<OutputShape> shapes_of(Arguments results) {
+  std::vector<OutputShape> shapes;
+  for (const c10::IValue& value : results) {
+    shapes.push_back(value.isTensor() ? OutputShape::of(value.toTensor()) : OutputShape::none());
+  }
+  return shapes;
+}
+
+at::Tensor to_meta(const at::Tensor& tensor) {
+  at::Tensor meta = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
+  if (tensor.is_conj()) meta._set_conj(true);
+  if (tensor.is_neg()) meta._set_neg(true);
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) meta.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return meta;
+}
+
+std::vector<OutputShape> shape_by_meta(const OperatorFacts& facts, Arguments arguments) {
+  torch::jit::Stack stack(arguments.begin(), arguments.end());
+  for (c10::IValue& value : stack) {
+    replace_tensors(value, to_meta);
+    if (value.isDevice()) value = c10::Device(c10::kMeta);
+  }
+  facts.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
+  return shapes_of(stack);
+}
+
+std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
+  Loan copies(LoanKind::kStage, stream);
+  for (const c10::IValue& value : arguments) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (is_on_device(tensor)) copies.add(tensor, /*written=*/false);
+    });
+  }
+  copies.open();
+  torch::jit::Stack stack(arguments.begin(), arguments.end());
+  for (c10::IValue& value : stack) {
+    replace_tensors(value, [&](const at::Tensor& tensor) {
+      return is_on_device(tensor) ? copies.host_tensor(tensor) : tensor;
+    });
+    if (value.isDevice()) value = c10::Device(c10::kCPU);
+  }
+  facts.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+  return shapes_of(stack);
+}
+
+}  // namespace
+
+OutputShape OutputShape::of(const at::Tensor& tensor) {
+  if (!tensor.defined()) return none();
+  return {true, tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec()};
+}
+
+OutputShape OutputShape::none() {
+  OutputShape shape;
+  shape.is_tensor = false;
+  return shape;
+}
+
+std::vector<OutputShape> shape_structured(const OperatorFacts& facts, Arguments arguments) {
+  torch::jit::Stack stack(arguments.begin(), arguments.end());
+  const ShapingScope scope;
+  facts.handle.redispatchBoxed(kNobody, &stack);
+  return shapes_of(stack);
+}
+
+std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
+  if (facts.is_structured) return shape_structured(facts, arguments);
+  const HostScope scope(at::get_num_threads());
+  try {
+    return shape_by_meta(facts, arguments);
+  } catch (const c10::NotImplementedError&) {
+    return shape_by_running(facts, arguments, stream);
+  }
+}
+
+bool is_shaping() { return shaping; }
+
+}  // namespace torchplug

@@ -1,0 +1,36 @@
+#pragma once
+// What the outputs of an operator would look like, found out without computing them.
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "aten/arguments.h"
+#include "aten/operator_facts.h"
+#include "runtime/stream.h"
+
+namespace torchplug {
+
+struct OutputShape {
+  bool is_tensor = true;   // false: a number, or an undefined tensor
+  at::ScalarType dtype = at::ScalarType::Undefined;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+
+  static OutputShape of(const at::Tensor& tensor);
+  static OutputShape none();
+};
+
+// By PyTorch's own C++ shape functions, which the CPU's kernels use too: no Python, a microsecond or
+// two. Throws what the operator throws for such arguments. Needs facts.is_structured.
+std::vector<OutputShape> shape_structured(const OperatorFacts& facts, Arguments arguments);
+
+// As above where it can be had, else by the meta kernel, else by running the CPU's kernel on copies of
+// the arguments. Slow: for a plan, once. Needs a functional operator.
+std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream);
+
+// Whether the calling thread is inside shape_structured: an operator asked to fill outputs leaves them
+// as they are.
+bool is_shaping();
+
+}  // namespace torchplug

@@ -1,0 +1,16 @@
+#pragma once
+// The operators that are written once, here, and never fall back: they make tensors, look at them,
+// resize them and copy them. Each function adds its operators to the library of the device's key.
+
+#include <torch/library.h>
+
+namespace torchplug {
+
+void add_factories(torch::Library& library);
+void add_views(torch::Library& library);
+void add_storage_operators(torch::Library& library);
+void add_copies(torch::Library& library);
+void add_dropout(torch::Library& library);
+void add_recurrent_cells(torch::Library& library);
+
+}  // namespace torchplug

@@ -1,0 +1,85 @@
+#include "aten/transfer.h"
+
+#include <ATen/EmptyTensor.h>
+
+#include "runtime/host_allocator.h"
+
+namespace torchplug {
+namespace {
+
+plug_mem host_memory(void* address) {
+  const uint32_t flags = is_pinned(address) ? PLUG_MEM_PINNED : 0;
+  return {address, 0, PLUG_HOST, flags};
+}
+
+void copy_bytes(const plug_mem& to, const plug_mem& from, uint64_t bytes, const Stream& stream) {
+  if (bytes == 0) return;
+  ensure_open(stream.device());
+  check(runtime().copy(stream.device(), stream.handle(), &to, &from, bytes), "copy", stream.device());
+}
+
+plug_mem storage_memory(const c10::StorageImpl& storage, uint64_t begin) {
+  plug_mem memory = DeviceAllocator::instance().locate(storage).memory();
+  memory.offset += begin;
+  return memory;
+}
+
+}  // namespace
+
+ByteSpan span_of(const at::TensorBase& tensor) {
+  const auto itemsize = static_cast<uint64_t>(tensor.itemsize());
+  const auto first = static_cast<uint64_t>(tensor.storage_offset());
+  if (tensor.numel() == 0) return {first * itemsize, first * itemsize};
+  uint64_t last = first;
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    last += static_cast<uint64_t>((tensor.size(d) - 1) * tensor.stride(d));
+  }
+  return {first * itemsize, (last + 1) * itemsize};
+}
+
+plug_mem memory_of(const at::TensorBase& tensor) {
+  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
+  if (storage.data() == nullptr) return {nullptr, 0, tensor.device().index(), 0};
+  return storage_memory(storage, static_cast<uint64_t>(tensor.storage_offset()) * tensor.itemsize());
+}
+
+void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
+                  const Stream& stream) {
+  if (bytes == 0) return;
+  copy_bytes(host_memory(host), storage_memory(storage, begin), bytes, stream);
+  record_pinned_use(host, stream.unwrap());
+  stream.synchronize_if_blocking();
+}
+
+void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
+                   const Stream& stream) {
+  if (bytes == 0) return;
+  copy_bytes(storage_memory(storage, begin), host_memory(const_cast<void*>(host)), bytes, stream);
+  record_pinned_use(host, stream.unwrap());
+  stream.synchronize_if_blocking();
+}
+
+at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {
+  at::Tensor copy = empty_on(stream, host.sizes(), host.strides(), host.scalar_type());
+  const ByteSpan from = span_of(host);
+  write_storage(static_cast<const char*>(host.storage().data()) + from.begin,
+                *copy.storage().unsafeGetStorageImpl(), 0, from.bytes(), stream);
+  if (host.is_conj()) copy._set_conj(true);
+  if (host.is_neg()) copy._set_neg(true);
+  return copy;
+}
+
+at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype) {
+  const caffe2::TypeMeta type = c10::scalarTypeToTypeMeta(dtype);
+  const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, type.itemsize());
+  DeviceAllocator& allocator = DeviceAllocator::instance();
+  auto storage = c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), allocator.allocate_on(stream, bytes),
+      &allocator, /*resizable=*/true);
+  at::Tensor tensor = at::detail::make_tensor_base<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), type);
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  return tensor;
+}
+
+}  // namespace torchplug

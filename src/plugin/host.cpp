@@ -1,0 +1,97 @@
+#include "plugin/host.h"
+
+#include <atomic>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace torchplug {
+namespace {
+
+thread_local std::string last_error;
+std::atomic<ReportHandler> report_handler{nullptr};
+
+int log_threshold() {
+  static const int threshold = [] {
+    const char* level = std::getenv("TORCHPLUG_LOG");
+    return level == nullptr ? 2 : std::atoi(level);
+  }();
+  return threshold;
+}
+
+void set_error(const plug_host* /*host*/, const char* message) {
+  last_error = message == nullptr ? "" : message;
+}
+
+void log(const plug_host* /*host*/, int32_t level, const char* message) {
+  static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
+  if (level < log_threshold() || level < 0 || level > 3) return;
+  std::fprintf(stderr, "torchplug %s: %s\n", kNames[level], message);
+}
+
+const char* option(const plug_host* /*host*/, const char* key) {
+  std::string name = "TORCHPLUG_";
+  for (const char* c = key; *c != '\0'; ++c) {
+    name += *c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+  }
+  return std::getenv(name.c_str());
+}
+
+CallServices& services(const plug_call* call) {
+  return *static_cast<CallServices*>(call->host_private);
+}
+
+plug_status scratch(const plug_host* /*host*/, const plug_call* call, uint64_t bytes, plug_mem* mem) {
+  return services(call).scratch(bytes, mem);
+}
+
+plug_status output(const plug_host* /*host*/, const plug_call* call, uint32_t index, plug_dtype dtype,
+                   int32_t ndim, const int64_t* sizes) {
+  return services(call).output(index, dtype, ndim, sizes);
+}
+
+plug_status rng(const plug_host* /*host*/, const plug_call* call, uint64_t draws, plug_rng* rng) {
+  return services(call).rng(draws, rng);
+}
+
+void report(const plug_host* /*host*/, int32_t device, plug_stream stream, uint64_t sequence,
+            plug_status status, const char* message) {
+  if (auto* handler = report_handler.load()) handler(device, stream, sequence, status, message);
+}
+
+}  // namespace
+
+void set_report_handler(ReportHandler handler) { report_handler = handler; }
+
+plug_host make_host_table() {
+  plug_host host{};
+  host.size = sizeof host;
+  host.abi_minor = PLUG_ABI_MINOR;
+  host.set_error = set_error;
+  host.log = log;
+  host.option = option;
+  host.scratch = scratch;
+  host.output = output;
+  host.rng = rng;
+  host.report = report;
+  return host;
+}
+
+std::string take_plugin_error() { return std::exchange(last_error, {}); }
+
+const char* status_name(plug_status status) {
+  switch (status) {
+    case PLUG_OK: return "ok";
+    case PLUG_NOT_READY: return "not ready";
+    case PLUG_UNSUPPORTED: return "unsupported";
+    case PLUG_INVALID: return "invalid use";
+    case PLUG_NO_MEMORY: return "out of memory";
+    case PLUG_TIMEOUT: return "timeout";
+    case PLUG_LOST: return "device lost";
+    case PLUG_INTERNAL: return "internal error";
+    default: return "unknown status";
+  }
+}
+
+}  // namespace torchplug

@@ -1,0 +1,36 @@
+#pragma once
+// What torchplug offers a plugin: the plug_host table and what stands behind it.
+// One table per plugin, owned by its Module and alive until the process ends.
+// Any thread may call through it; the last error is kept per thread.
+
+#include <string>
+
+#include "torchplug/plug.h"
+
+namespace torchplug {
+
+// Answers scratch, output and rng for one kernel call; plug_call::host_private points at it.
+class CallServices {
+ public:
+  virtual plug_status scratch(uint64_t bytes, plug_mem* mem) = 0;
+  virtual plug_status output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes) = 0;
+  virtual plug_status rng(uint64_t draws, plug_rng* rng) = 0;
+
+ protected:
+  ~CallServices() = default;
+};
+
+// Receives what plugins report about work that failed after it was enqueued.
+using ReportHandler = void (*)(int32_t device, plug_stream stream, uint64_t sequence,
+                               plug_status status, const char* message);
+void set_report_handler(ReportHandler handler);
+
+plug_host make_host_table();
+
+// The sentence the calling thread's last failing plugin function left; empty if none.
+std::string take_plugin_error();
+
+// What a status means, in words.
+const char* status_name(plug_status status);
+
+}  // namespace torchplug

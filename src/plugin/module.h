@@ -1,0 +1,34 @@
+#pragma once
+// A loaded plugin: its library, opened once and never closed, and its tables, adopted.
+// An adopted table is a full-size copy in which everything the plugin did not know is zero, so
+// no caller asks for versions. Modules live until the process ends; any thread may read them.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugin/host.h"
+
+namespace torchplug {
+
+struct Module {
+  std::string path;
+  std::string name;
+  std::string version;
+  uint64_t flags = 0;
+  plug_host host{};
+  plug_runtime runtime{};
+  std::vector<plug_kernel> kernels;
+
+  bool has_streams() const { return runtime.stream_create != nullptr; }
+};
+
+// Opens the library at `path`, calls its entry point and checks what it gave. The same file, by
+// whatever path, is opened once. Throws c10::Error with one sentence that says what is wrong.
+const Module& load_module(const std::string& path);
+
+// The two halves of load_module that need no library; tests use them on tables of their own.
+plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name);
+std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::string& name);
+
+}  // namespace torchplug

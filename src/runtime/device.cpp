@@ -1,0 +1,223 @@
+#include "runtime/device.h"
+
+#include <c10/util/Exception.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "immortal.h"
+
+namespace torchplug {
+namespace {
+
+enum class Life : uint8_t { kClosed, kOpen, kForked };
+
+struct Entry {
+  std::atomic<Life> life{Life::kClosed};
+  DeviceInfo info;
+};
+
+// What is known once device_count has been asked.
+struct Devices {
+  std::vector<std::unique_ptr<Entry>> entries;
+  std::string failure;
+};
+
+std::atomic<const Module*> active{nullptr};
+std::mutex open_lock;
+thread_local DeviceIndex current = 0;
+
+std::string hexadecimal(const uint8_t (&bytes)[16]) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < sizeof bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+DeviceInfo read_info(DeviceIndex device) {
+  plug_device_info given{};
+  given.size = sizeof given;
+  given.alignment = 1;
+  check(runtime().device_info(device, &given), "device_info", device);
+  DeviceInfo info;
+  info.name = given.name == nullptr ? active_module().name : given.name;
+  info.bus_id = given.bus_id == nullptr ? "" : given.bus_id;
+  info.uuid = hexadecimal(given.uuid);
+  info.total_bytes = given.total_bytes;
+  info.alignment = std::max<uint64_t>(given.alignment, 1);
+  info.flags = given.flags;
+  info.processor_count = given.processor_count;
+  info.capability_major = given.capability_major;
+  info.capability_minor = given.capability_minor;
+  info.priority_high = given.priority_high;
+  info.priority_low = given.priority_low;
+  info.dtypes.assign(given.dtypes, given.dtypes + given.dtype_count);
+  TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", active_module().name,
+              "' gives an alignment of ", info.alignment, " for device ", int{device},
+              ". An alignment is a power of two.");
+  return info;
+}
+
+Devices find_devices() {
+  Devices devices;
+  try {
+    int32_t count = 0;
+    check(runtime().device_count(&count), "device_count", -1);
+    TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '",
+                active_module().name, "' counts ", count, " devices. PyTorch has room for 127.");
+    for (int32_t i = 0; i < count; ++i) {
+      auto entry = std::make_unique<Entry>();
+      entry->info = read_info(static_cast<DeviceIndex>(i));
+      devices.entries.push_back(std::move(entry));
+    }
+  } catch (const c10::Error& error) {
+    devices.entries.clear();
+    devices.failure = error.what_without_backtrace();
+  }
+  return devices;
+}
+
+Devices& devices() {
+  static Devices& found = immortal<Devices>(find_devices());
+  return found;
+}
+
+Entry& entry(DeviceIndex device) {
+  Devices& all = devices();
+  TORCH_CHECK(all.failure.empty(), all.failure);
+  const auto count = static_cast<int>(all.entries.size());
+  TORCH_CHECK(device >= 0 && device < count, "There is no device ", active_module().name, ":",
+              int{device}, ". ",
+              count == 0 ? std::string("The plugin found no device.")
+                         : "Devices run from 0 to " + std::to_string(count - 1) + ".");
+  return *all.entries[static_cast<size_t>(device)];
+}
+
+// Only flags are written: the child of a multithreaded process may do little else.
+void mark_forked() {
+  for (auto& device : devices().entries) {
+    if (device->life == Life::kOpen) device->life = Life::kForked;
+  }
+}
+
+void refuse_forked() {
+  TORCH_CHECK(false, "Device '", active_module().name,
+              "' was in use before this process was forked and cannot be used in the child. Start "
+              "processes with the 'spawn' method: torch.multiprocessing.set_start_method('spawn').");
+}
+
+void open(DeviceIndex device) {
+  Entry& opened = entry(device);
+  if (is_forked()) refuse_forked();
+  std::lock_guard lock(open_lock);
+  if (opened.life == Life::kOpen) return;
+  static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
+  TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
+  if (runtime().device_open != nullptr) check(runtime().device_open(device), "device_open", device);
+  opened.life = Life::kOpen;
+}
+
+// The plugin's shutdown runs before its library's own destructors: registered after they were.
+void shut_down() {
+  if (!is_forked()) runtime().shutdown();
+}
+
+}  // namespace
+
+bool DeviceInfo::holds(plug_dtype dtype) const {
+  return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
+}
+
+void set_active_module(const Module& module) {
+  const Module* before = nullptr;
+  if (!active.compare_exchange_strong(before, &module) && before != &module) {
+    TORCH_CHECK(false, "Device plugin '", module.name, "' (", module.path,
+                ") cannot be used beside '", before->name, "' (", before->path,
+                "): a process has one device plugin. Choose it with TORCHPLUG_DEVICE.");
+  }
+  if (before == nullptr && module.runtime.shutdown != nullptr) std::atexit(shut_down);
+}
+
+bool has_active_module() { return active.load(std::memory_order_acquire) != nullptr; }
+
+const Module& active_module() {
+  const Module* module = active.load(std::memory_order_acquire);
+  TORCH_CHECK(module != nullptr, "No device plugin is loaded. Set TORCHPLUG_DEVICE to a device's name or "
+                                 "to the path of a plugin, or call torchplug.load(path).");
+  return *module;
+}
+
+DeviceIndex device_count() noexcept {
+  return has_active_module() ? static_cast<DeviceIndex>(devices().entries.size()) : DeviceIndex{0};
+}
+
+const DeviceInfo& device_info(DeviceIndex device) { return entry(device).info; }
+
+DeviceIndex current_device() noexcept { return current; }
+
+void set_current_device(DeviceIndex device) {
+  entry(device);
+  current = device;
+}
+
+DeviceIndex exchange_current_device(DeviceIndex device) {
+  const DeviceIndex before = current;
+  if (device >= 0 && device != before) set_current_device(device);
+  return before;
+}
+
+void unchecked_set_current_device(DeviceIndex device) noexcept {
+  if (device >= 0) current = device;
+}
+
+void ensure_open(DeviceIndex device) {
+  auto& all = devices().entries;
+  const auto index = static_cast<size_t>(device);
+  if (index < all.size() && all[index]->life.load(std::memory_order_acquire) == Life::kOpen) return;
+  open(device);
+}
+
+bool is_open(DeviceIndex device) noexcept {
+  auto& all = devices().entries;
+  const auto index = static_cast<size_t>(device);
+  return index < all.size() && all[index]->life.load(std::memory_order_acquire) == Life::kOpen;
+}
+
+bool is_forked() noexcept {
+  if (!has_active_module()) return false;
+  const auto& all = devices().entries;
+  return std::any_of(all.begin(), all.end(), [](const auto& e) { return e->life == Life::kForked; });
+}
+
+bool launch_blocking() {
+  static const bool blocking = [] {
+    const char* value = std::getenv("TORCHPLUG_LAUNCH_BLOCKING");
+    return value != nullptr && std::string(value) != "" && std::string(value) != "0";
+  }();
+  return blocking;
+}
+
+void check(plug_status status, const char* what, DeviceIndex device) {
+  if (C10_LIKELY(status == PLUG_OK)) return;
+  const std::string where =
+      device < 0 ? active_module().name : active_module().name + ":" + std::to_string(int{device});
+  std::string said = take_plugin_error();
+  if (said.empty()) said = "the plugin gave no reason";
+  const std::string message = where + ": " + what + " failed (" + status_name(status) + "): " + said;
+  TORCH_CHECK_WITH(OutOfMemoryError, status != PLUG_NO_MEMORY, message);
+  if (status == PLUG_LOST) {
+    throw c10::AcceleratorError({__func__, __FILE__, uint32_t(__LINE__)}, status, message);
+  }
+  TORCH_CHECK(false, message);
+}
+
+}  // namespace torchplug

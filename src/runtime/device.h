@@ -1,0 +1,62 @@
+#pragma once
+// The devices of the one active plugin: how many, what they are, which is current on this thread.
+// A device is opened at its first use. After fork() the child may use a device only if the parent
+// never opened one; otherwise every use is an error that says so.
+
+#include <c10/core/Device.h>
+
+#include <string>
+#include <vector>
+
+#include "plugin/module.h"
+
+namespace torchplug {
+
+using c10::DeviceIndex;
+inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
+
+struct DeviceInfo {
+  std::string name;
+  std::string bus_id;
+  std::string uuid;
+  uint64_t total_bytes = 0;
+  uint64_t alignment = 1;
+  uint32_t flags = 0;
+  uint32_t processor_count = 0;
+  int32_t capability_major = 0;
+  int32_t capability_minor = 0;
+  int32_t priority_high = 0;
+  int32_t priority_low = 0;
+  std::vector<plug_dtype> dtypes;
+
+  bool holds(plug_dtype dtype) const;
+};
+
+// Makes `module` the process's device plugin. Throws, naming both, if there is another one.
+void set_active_module(const Module& module);
+bool has_active_module();
+const Module& active_module();
+inline const plug_runtime& runtime() { return active_module().runtime; }
+
+// Zero if the plugin cannot say; device_info() then throws what it said.
+DeviceIndex device_count() noexcept;
+const DeviceInfo& device_info(DeviceIndex device);
+
+DeviceIndex current_device() noexcept;
+void set_current_device(DeviceIndex device);
+// A negative index leaves the current device alone.
+DeviceIndex exchange_current_device(DeviceIndex device);
+void unchecked_set_current_device(DeviceIndex device) noexcept;
+
+// Every function that reaches the plugin begins here.
+void ensure_open(DeviceIndex device);
+bool is_open(DeviceIndex device) noexcept;
+bool is_forked() noexcept;
+
+// Whether TORCHPLUG_LAUNCH_BLOCKING asks every call to wait for its work.
+bool launch_blocking();
+
+// Throws for every status but PLUG_OK: what was being done, on which device, in the plugin's words.
+void check(plug_status status, const char* what, DeviceIndex device);
+
+}  // namespace torchplug

@@ -1,0 +1,58 @@
+#pragma once
+// PyTorch's allocator for the device: caches what the plugin gave and reuses it in stream order.
+// A block freed on the stream it was allocated on can be given out again on that stream at once,
+// since what uses it next is enqueued behind what used it last; a block used on other streams
+// (record_stream) waits for them first. Any thread may allocate, any other may free.
+
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/Storage.h>
+
+#include <vector>
+
+#include "runtime/stream.h"
+
+namespace torchplug {
+
+// One allocation of the plugin's. Made and owned by the allocator.
+struct Block {
+  char* address;  // what PyTorch holds; only arithmetic may be done on it
+  void* base;     // what mem_alloc gave
+  char* view;     // where the host may reach it in stream order, or null
+  size_t bytes;
+  size_t requested;
+  Stream stream;
+  std::vector<Stream> used_on;
+};
+
+// Where an address lies: for plug_mem and for host views.
+struct Placement {
+  const Block* block;
+  uint64_t offset;
+
+  plug_mem memory() const;
+  char* host_address() const { return block->view + offset; }
+};
+
+class DeviceAllocator final : public c10::DeviceAllocator {
+ public:
+  static DeviceAllocator& instance();
+
+  c10::DataPtr allocate(size_t bytes) override;  // on the current device and stream
+  c10::DataPtr allocate_on(const Stream& stream, size_t bytes);
+  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+  void copy_data(void* dest, const void* src, size_t bytes) const override;
+
+  bool initialized() override { return true; }
+  void emptyCache(c10::MempoolId_t pool = {0, 0}) override;
+  void recordStream(const c10::DataPtr& data, c10::Stream stream) override;
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(DeviceIndex device) override;
+  void resetAccumulatedStats(DeviceIndex device) override;
+  void resetPeakStats(DeviceIndex device) override;
+  std::pair<size_t, size_t> getMemoryInfo(DeviceIndex device) override;
+
+  // The block and offset of a storage's first byte. Throws if the memory is not this device's.
+  Placement locate(const c10::StorageImpl& storage) const;
+  Placement locate(const void* address) const;
+};
+
+}  // namespace torchplug

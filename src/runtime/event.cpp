@@ -1,0 +1,63 @@
+#include "runtime/event.h"
+
+#include <c10/util/Exception.h>
+
+#include "runtime/failure.h"
+
+namespace torchplug {
+
+Event::Event(DeviceIndex device, bool with_timing) : device_(device), with_timing_(with_timing) {
+  ensure_open(device);
+  if (!active_module().has_streams()) return;
+  const uint32_t flags = with_timing ? PLUG_EVENT_TIMING : 0;
+  check(runtime().event_create(device, flags, &handle_), "event_create", device);
+}
+
+Event::~Event() {
+  if (handle_ != nullptr && is_open(device_)) runtime().event_destroy(device_, handle_);
+}
+
+void Event::record(const Stream& stream) {
+  TORCH_CHECK(stream.device() == device_, "An event of device ", int{device_},
+              " cannot be recorded on a stream of device ", int{stream.device()}, ".");
+  ensure_open(device_);
+  recorded_at_ = std::chrono::steady_clock::now();
+  if (handle_ != nullptr) check(runtime().event_record(device_, handle_, stream.handle()), "event_record", device_);
+}
+
+void Event::block(const Stream& stream) const {
+  ensure_open(device_);
+  ensure_open(stream.device());
+  if (handle_ == nullptr) return;
+  check(runtime().event_wait(device_, handle_, stream.device(), stream.handle()), "event_wait", device_);
+}
+
+bool Event::is_ready() const {
+  ensure_open(device_);
+  if (handle_ == nullptr) return true;
+  const plug_status status = runtime().event_query(device_, handle_);
+  if (status == PLUG_NOT_READY) return false;
+  check(status, "event_query", device_);
+  return true;
+}
+
+void Event::synchronize() const {
+  ensure_open(device_);
+  if (handle_ != nullptr) check(runtime().event_sync(device_, handle_), "event_sync", device_);
+  throw_recorded_failure(device_);
+}
+
+double Event::milliseconds_until(const Event& end) const {
+  TORCH_CHECK(with_timing_ && end.with_timing_,
+              "elapsed_time needs two events made with enable_timing=True.");
+  if (handle_ == nullptr) {
+    return std::chrono::duration<double, std::milli>(end.recorded_at_ - recorded_at_).count();
+  }
+  TORCH_CHECK(runtime().event_elapsed != nullptr, "Device '", active_module().name,
+              "' cannot time events: its plugin has no event_elapsed.");
+  int64_t nanoseconds = 0;
+  check(runtime().event_elapsed(device_, handle_, end.handle_, &nanoseconds), "event_elapsed", device_);
+  return static_cast<double>(nanoseconds) * 1e-6;
+}
+
+}  // namespace torchplug

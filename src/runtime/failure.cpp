@@ -1,0 +1,73 @@
+#include "runtime/failure.h"
+
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "immortal.h"
+
+namespace torchplug {
+namespace {
+
+struct Slot {
+  std::atomic<bool> pending{false};
+  std::mutex failure_lock;
+  std::exception_ptr failure;
+  bool is_lost = false;
+};
+
+Slot& slot(DeviceIndex device) {
+  static auto& slots = immortal<std::array<Slot, std::numeric_limits<DeviceIndex>::max() + 1>>();
+  return slots[static_cast<size_t>(device)];
+}
+
+void keep(DeviceIndex device, std::exception_ptr failure, bool is_lost) {
+  Slot& kept = slot(device);
+  std::lock_guard lock(kept.failure_lock);
+  if (kept.failure != nullptr && !is_lost) return;
+  kept.failure = std::move(failure);
+  kept.is_lost = is_lost;
+  kept.pending.store(true, std::memory_order_release);
+}
+
+void on_report(int32_t device, plug_stream /*stream*/, uint64_t sequence, plug_status status,
+               const char* message) {
+  const std::string text = active_module().name + ":" + std::to_string(device) + ": operator call " +
+                           std::to_string(sequence) + " failed (" + status_name(status) + "): " + message;
+  const c10::SourceLocation here{__func__, __FILE__, uint32_t(__LINE__)};
+  const bool is_lost = status == PLUG_LOST;
+  keep(static_cast<DeviceIndex>(device),
+       is_lost ? std::make_exception_ptr(c10::AcceleratorError(here, status, text))
+               : std::make_exception_ptr(c10::Error(here, text)),
+       is_lost);
+}
+
+}  // namespace
+
+void record_failure(DeviceIndex device, std::exception_ptr failure) {
+  keep(device, std::move(failure), /*is_lost=*/false);
+}
+
+void throw_recorded_failure(DeviceIndex device) {
+  Slot& kept = slot(device);
+  if (C10_LIKELY(!kept.pending.load(std::memory_order_acquire))) return;
+  std::exception_ptr failure;
+  {
+    std::lock_guard lock(kept.failure_lock);
+    failure = kept.failure;
+    if (!kept.is_lost) {
+      kept.failure = nullptr;
+      kept.pending.store(false, std::memory_order_release);
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void listen_to_plugin_reports() { set_report_handler(on_report); }
+
+}  // namespace torchplug

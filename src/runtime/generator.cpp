@@ -1,0 +1,104 @@
+#include "runtime/generator.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Utils.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "immortal.h"
+
+namespace torchplug {
+namespace {
+
+constexpr size_t kStateBytes = 2 * sizeof(uint64_t);
+
+// Spreads seed and offset over 64 bits (splitmix64), since a CPU generator takes one number.
+uint64_t mix(const Draw& draw) {
+  uint64_t z = draw.seed + 0x9e3779b97f4a7c15ULL * (draw.offset / 4 + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+PhiloxGenerator::PhiloxGenerator(DeviceIndex device)
+    : GeneratorImpl(c10::Device(kDeviceType, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
+      seed_(c10::detail::getNonDeterministicRandom()) {}
+
+void PhiloxGenerator::set_current_seed(uint64_t seed) {
+  seed_ = seed;
+  offset_ = 0;
+}
+
+uint64_t PhiloxGenerator::seed() {
+  set_current_seed(c10::detail::getNonDeterministicRandom());
+  return seed_;
+}
+
+void PhiloxGenerator::set_offset(uint64_t offset) {
+  TORCH_CHECK(offset % 4 == 0, "A generator's offset is a multiple of 4, not ", offset, ".");
+  offset_ = offset;
+}
+
+void PhiloxGenerator::set_state(const c10::TensorImpl& state) {
+  at::detail::check_rng_state(state);
+  TORCH_CHECK(state.numel() == kStateBytes, "The state of a generator of '", active_module().name, "' has ",
+              kStateBytes, " bytes, not ", state.numel(), ".");
+  const auto* bytes = static_cast<const char*>(state.data());
+  uint64_t offset = 0;
+  std::memcpy(&seed_, bytes, sizeof seed_);
+  std::memcpy(&offset, bytes + sizeof seed_, sizeof offset);
+  set_offset(offset);
+}
+
+c10::intrusive_ptr<c10::TensorImpl> PhiloxGenerator::get_state() const {
+  at::Tensor state = at::empty({static_cast<int64_t>(kStateBytes)}, at::device(at::kCPU).dtype(at::kByte));
+  auto* bytes = state.mutable_data_ptr<uint8_t>();
+  std::memcpy(bytes, &seed_, sizeof seed_);
+  std::memcpy(bytes + sizeof seed_, &offset_, sizeof offset_);
+  return state.getIntrusivePtr();
+}
+
+Draw PhiloxGenerator::draw(uint64_t count) {
+  std::lock_guard lock(mutex_);
+  const Draw draw{seed_, offset_};
+  offset_ += (count + 3) / 4 * 4;
+  return draw;
+}
+
+PhiloxGenerator* PhiloxGenerator::clone_impl() const {
+  auto copy = std::make_unique<PhiloxGenerator>(device().index());
+  copy->seed_ = seed_;
+  copy->offset_ = offset_;
+  return copy.release();
+}
+
+const at::Generator& default_generator(DeviceIndex device) {
+  static const auto& generators = immortal<std::vector<at::Generator>>([] {
+    std::vector<at::Generator> made;
+    for (DeviceIndex i = 0; i < device_count(); ++i) made.push_back(at::make_generator<PhiloxGenerator>(i));
+    return made;
+  }());
+  const DeviceIndex index = device < 0 ? current_device() : device;
+  device_info(index);
+  return generators.at(static_cast<size_t>(index));
+}
+
+at::Generator new_generator(DeviceIndex device) {
+  const DeviceIndex index = device < 0 ? current_device() : device;
+  device_info(index);
+  return at::make_generator<PhiloxGenerator>(index);
+}
+
+at::Generator cpu_generator_from(const at::Generator& generator) {
+  auto* philox = at::check_generator<PhiloxGenerator>(generator);
+  return at::make_generator<at::CPUGeneratorImpl>(mix(philox->draw(1)));
+}
+
+}  // namespace torchplug

@@ -1,0 +1,9 @@
+#pragma once
+// What PyTorch asks an accelerator outside of any operator: is it there, its generators, its memory.
+
+namespace torchplug {
+
+// Registers the hooks with PyTorch, for the life of the process. Call before the device is renamed.
+void register_hooks();
+
+}  // namespace torchplug

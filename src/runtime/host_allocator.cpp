@@ -1,0 +1,185 @@
+#include "runtime/host_allocator.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/llvmMathExtras.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "immortal.h"
+#include "runtime/event.h"
+
+namespace torchplug {
+namespace {
+
+constexpr size_t kAlignment = 4096;
+
+struct PinnedBlock {
+  char* address;
+  size_t bytes;
+  std::vector<c10::Stream> used_on;
+  std::vector<std::unique_ptr<Event>> events;
+};
+
+void release_pinned(void* context);
+
+class PinnedAllocator final : public at::HostAllocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    if (bytes == 0) return {nullptr, nullptr, &release_pinned, c10::kCPU};
+    std::lock_guard lock(blocks_lock_);
+    take_back_finished();
+    const size_t rounded = c10::llvm::PowerOf2Ceil(std::max(bytes, kAlignment));
+    auto found = free_.find(rounded);
+    PinnedBlock* block = nullptr;
+    if (found == free_.end()) {
+      block = make(rounded);
+    } else {
+      block = found->second;
+      free_.erase(found);
+    }
+    stats_.active_requests.increase(1);
+    stats_.active_bytes.increase(block->bytes);
+    return {block->address, block, &release_pinned, c10::kCPU};
+  }
+
+  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+
+  void copy_data(void* dest, const void* src, size_t bytes) const override {
+    default_copy_data(dest, src, bytes);
+  }
+
+  bool record_event(void* address, void* /*context*/, c10::Stream stream) override {
+    std::lock_guard lock(blocks_lock_);
+    PinnedBlock* block = find(address);
+    if (block == nullptr) return false;
+    const bool known = std::find(block->used_on.begin(), block->used_on.end(), stream) != block->used_on.end();
+    if (!known) block->used_on.push_back(stream);
+    return true;
+  }
+
+  void give(PinnedBlock* block) {
+    std::lock_guard lock(blocks_lock_);
+    stats_.active_requests.decrease(1);
+    stats_.active_bytes.decrease(block->bytes);
+    for (const c10::Stream& stream : block->used_on) {
+      block->events.push_back(std::make_unique<Event>(stream.device_index(), /*with_timing=*/false));
+      block->events.back()->record(Stream(stream));
+    }
+    block->used_on.clear();
+    pending_.push_back(block);
+  }
+
+  void empty_cache() override {
+    std::lock_guard lock(blocks_lock_);
+    take_back_finished();
+    for (auto& [bytes, block] : free_) destroy(block);
+    free_.clear();
+  }
+
+  bool owns(const void* address) {
+    std::lock_guard lock(blocks_lock_);
+    return find(address) != nullptr;
+  }
+
+  at::HostStats get_stats() override {
+    std::lock_guard lock(blocks_lock_);
+    return stats_;
+  }
+  void reset_accumulated_stats() override {
+    std::lock_guard lock(blocks_lock_);
+    for (auto* stat : all_stats()) stat->reset_accumulated();
+  }
+  void reset_peak_stats() override {
+    std::lock_guard lock(blocks_lock_);
+    for (auto* stat : all_stats()) stat->reset_peak();
+  }
+
+ private:
+  std::vector<c10::CachingAllocator::Stat*> all_stats() {
+    return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes};
+  }
+
+  PinnedBlock* find(const void* address) {
+    const char* wanted = static_cast<const char*>(address);
+    auto after = blocks_.upper_bound(wanted);
+    if (after == blocks_.begin()) return nullptr;
+    PinnedBlock* block = std::prev(after)->second.get();
+    return wanted < block->address + block->bytes ? block : nullptr;
+  }
+
+  void take_back_finished() {
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      PinnedBlock* block = *it;
+      const auto ready = [](const auto& event) { return event->is_ready(); };
+      if (!std::all_of(block->events.begin(), block->events.end(), ready)) {
+        ++it;
+        continue;
+      }
+      block->events.clear();
+      free_.emplace(block->bytes, block);
+      it = pending_.erase(it);
+    }
+  }
+
+  PinnedBlock* make(size_t bytes) {
+    void* address = nullptr;
+    if (runtime().host_alloc != nullptr) {
+      check(runtime().host_alloc(bytes, &address), "host_alloc", -1);
+    } else {
+      address = std::aligned_alloc(kAlignment, bytes);
+      TORCH_CHECK_WITH(OutOfMemoryError, address != nullptr, "The host has no ", bytes, " bytes left to pin.");
+    }
+    auto block = std::make_unique<PinnedBlock>(PinnedBlock{static_cast<char*>(address), bytes, {}, {}});
+    PinnedBlock* made = block.get();
+    blocks_[made->address] = std::move(block);
+    stats_.allocations.increase(1);
+    stats_.allocated_bytes.increase(bytes);
+    ++stats_.num_host_alloc;
+    return made;
+  }
+
+  void destroy(PinnedBlock* block) {
+    stats_.allocations.decrease(1);
+    stats_.allocated_bytes.decrease(block->bytes);
+    ++stats_.num_host_free;
+    if (runtime().host_free != nullptr) {
+      check(runtime().host_free(block->address), "host_free", -1);
+    } else {
+      std::free(block->address);
+    }
+    blocks_.erase(block->address);
+  }
+
+  std::mutex blocks_lock_;
+  std::map<const char*, std::unique_ptr<PinnedBlock>> blocks_;
+  std::multimap<size_t, PinnedBlock*> free_;
+  std::list<PinnedBlock*> pending_;
+  at::HostStats stats_;
+};
+
+PinnedAllocator& allocator() {
+  static auto& instance = immortal<PinnedAllocator>();
+  return instance;
+}
+
+void release_pinned(void* context) {
+  if (context != nullptr && !is_forked()) allocator().give(static_cast<PinnedBlock*>(context));
+}
+
+}  // namespace
+
+at::HostAllocator& host_allocator() { return allocator(); }
+
+bool is_pinned(const void* address) { return allocator().owns(address); }
+
+void record_pinned_use(const void* address, const c10::Stream& stream) {
+  allocator().record_event(const_cast<void*>(address), nullptr, stream);
+}
+
+}  // namespace torchplug
