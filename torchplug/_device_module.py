@@ -37,8 +37,12 @@ class DeviceModule(ModuleType):
     def is_available(self) -> bool:
         return _C.device_count() > 0
 
+    @property
+    def _initialized(self) -> bool:
+        return _C.is_open(_C.current_device())
+
     def is_initialized(self) -> bool:
-        return not _C.is_forked()
+        return self._initialized
 
     def init(self) -> None:
         self._lazy_init()

@@ -136,7 +136,7 @@ enum {
 };
 
 typedef struct plug_tensor {
-  plug_mem mem; /* of element [0, 0, ...] */
+  plug_mem mem; /* of element [0, 0, ...]; base is NULL if there are none */
   plug_dtype dtype;
   int32_t ndim; /* -1: an absent optional tensor */
   const int64_t *sizes;
@@ -281,7 +281,8 @@ typedef struct plug_runtime {
 
   /* ---- Optional, each alone. ---- */
 
-  /* Before any other call that names the device. Absent: nothing to open. */
+  /* Before any other call that names the device, device_info excepted.
+  ** Absent: nothing to open. */
   plug_status (*device_open)(int32_t device);
 
   /* Once, at process exit, after which nothing is called. Absent: skipped. */
@@ -289,8 +290,9 @@ typedef struct plug_runtime {
 
   /* ---- Streams and events: all or none. Absent: synchronous. ----
   ** An event may be recorded again; a wait is for the latest record made
-  ** before it. A never recorded event is ready. event_wait names the devices
-  ** of both. stream_destroy and event_destroy do not wait. */
+  ** before it. A never recorded event is ready. event_record is for an event and
+  ** a stream of one device; event_wait names the devices of both.
+  ** stream_destroy and event_destroy do not wait. */
   plug_status (*stream_create)(int32_t device, int32_t priority, plug_stream *stream);
   plug_status (*stream_destroy)(int32_t device, plug_stream stream);
   plug_status (*stream_query)(int32_t device, plug_stream stream);
@@ -305,7 +307,8 @@ typedef struct plug_runtime {
 
   /* ---- Optional, each alone. ---- */
 
-  /* Nanoseconds between two events made with PLUG_EVENT_TIMING that are ready.
+  /* Nanoseconds between two ready events of the device made with
+  ** PLUG_EVENT_TIMING; PLUG_INVALID if they are not.
   ** Absent: Event.elapsed_time is an error. */
   plug_status (*event_elapsed)(int32_t device, plug_event start, plug_event end,
                                int64_t *ns);
@@ -313,18 +316,19 @@ typedef struct plug_runtime {
   /* Absent: the host counts what it has allocated itself. */
   plug_status (*mem_info)(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-  /* Absent: filled through copy. */
+  /* Memory of the device. Absent: filled through copy. */
   plug_status (*mem_fill)(int32_t device, plug_stream stream, const plug_mem *dst,
                           uint8_t byte, uint64_t bytes);
 
-  /* One dtype and shape, any strides, no overlap between dst and src, flags
-  ** equal. Absent or unsupported: the CPU does it. */
+  /* Both tensors on the device; one dtype and shape, any strides, no overlap
+  ** between dst and src, flags equal. Absent or unsupported: the CPU does it. */
   plug_status (*copy_strided)(int32_t device, plug_stream stream,
                               const plug_tensor *dst, const plug_tensor *src);
 
   /* Runs fn(arg, status) in stream order, once per execution (replay included);
   ** status tells whether the work before it succeeded. release(arg) is called
-  ** exactly once, when fn will not run again. fn calls no plugin function.
+  ** exactly once, when fn will not run again, and before a sync of the stream
+  ** returns; not at all if host_func itself fails. fn calls no plugin function.
   ** Absent: the host synchronises the stream around borrowed operators. */
   plug_status (*host_func)(int32_t device, plug_stream stream,
                            void (*fn)(void *arg, plug_status status),
@@ -383,7 +387,8 @@ struct plug_call {
                           ** PLUG_SHAPES_OUTPUT; any other the kernel fills */
   uint32_t arg_count;
   uint32_t result_count;
-  uint64_t flags;    /* what the user asked of the whole process */
+  uint64_t flags;    /* what the user asked of the whole process; a kernel may
+                     ** ignore a bit it does not know */
   uint64_t sequence; /* number of this operator call, for host->report */
   void *host_private;
 };

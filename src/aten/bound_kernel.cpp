@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "aten/dtype.h"
+#include "dtype.h"
 #include "aten/host_scope.h"
 #include "aten/transfer.h"
 
@@ -117,7 +117,7 @@ Reason BoundKernel::run(torch::jit::Stack& stack, const Stream& stream) {
   const auto outputs = choose_outputs(arguments, *plan, stream);
   for (const at::Tensor& output : outputs) call.add_result(permuted(output, plan->permutation));
 
-  const plug_status status = call.run();
+  const plug_status status = plan->is_empty ? PLUG_OK : call.run();
   if (status == PLUG_UNSUPPORTED) return Reason::kDeclined;
   check(status, binding_.kernel->schema, stream.device());
   finish(stack, call, outputs, *plan);
@@ -156,6 +156,10 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
   plan_outputs(*plan);
   plan_inputs(arguments.slice(0, input_count), *plan);
   plan_permutation(*plan);
+  const auto has_no_elements = [](const OutputShape& output) {
+    return std::find(output.sizes.begin(), output.sizes.end(), 0) != output.sizes.end();
+  };
+  plan->is_empty = is_pointwise_ && std::all_of(plan->outputs.begin(), plan->outputs.end(), has_no_elements);
   return plan;
 }
 
@@ -234,6 +238,12 @@ at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const B
     } else {
       TORCH_CHECK(target.sizes() == shape.sizes, "output with shape ", target.sizes(),
                   " doesn't match the broadcast shape ", at::IntArrayRef(shape.sizes));
+    }
+    at::assert_no_internal_overlap(target);
+    for (size_t place : binding_.argument_of) {
+      for_each_tensor(arguments[place], [&](const at::Tensor& input) {
+        if (is_on_device(input)) at::assert_no_partial_overlap(target, input);
+      });
     }
     TORCH_CHECK(c10::canCast(shape.dtype, target.scalar_type()), "result type ", c10::toString(shape.dtype),
                 " can't be cast to the desired output type ", c10::toString(target.scalar_type()));

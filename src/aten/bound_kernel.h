@@ -28,6 +28,7 @@ struct InputPlan {
 
 struct BoundPlan {
   Reason refusal = Reason::kNone;  // not kNone: the kernel cannot take such a call
+  bool is_empty = false;  // pointwise on nothing: the kernel has nothing to do
   bool inputs_ready = true;
   std::vector<InputPlan> inputs;  // by tensor argument, in order
   std::vector<OutputShape> outputs;

@@ -6,7 +6,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #include "aten/arguments.h"
-#include "aten/dtype.h"
+#include "dtype.h"
 #include "aten/operator_kernel.h"
 #include "aten/shims.h"
 #include "aten/transfer.h"
@@ -68,13 +68,14 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
 
 // The CPU's copy_ on borrowed or staged memory: converts, broadcasts, resolves whatever there is.
 void copy_on_host(const at::Tensor& to, const at::Tensor& from) {
-  static auto& kernel = immortal<OperatorKernel>(
-      c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""), std::unique_ptr<BoundKernel>());
+  static auto& kernel = immortal<OperatorKernel>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""));
   torch::jit::Stack stack{to, from, false};
   kernel.run(stack);
 }
 
 void copy_within_device(const at::Tensor& to, const at::Tensor& from) {
+  at::assert_no_internal_overlap(to);
+  at::assert_no_partial_overlap(to, from);
   if (is_plain(to, from)) {
     copy_by_plugin(to, from, current_stream_of(to));
   } else if (!copy_strided_by_plugin(to, from)) {

@@ -23,15 +23,7 @@ void check_options(OptionalLayout layout, std::optional<bool> pin_memory) {
 at::Tensor filled_if_deterministic(at::Tensor tensor) {
   const at::Context& context = at::globalContext();
   if (C10_UNLIKELY(context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory())) {
-    if (c10::isFloatingType(tensor.scalar_type()) || c10::isComplexType(tensor.scalar_type())) {
-      tensor.fill_(std::numeric_limits<double>::quiet_NaN());
-    } else if (tensor.scalar_type() == at::kBool) {
-      tensor.fill_(true);
-    } else {
-      AT_DISPATCH_INTEGRAL_TYPES(tensor.scalar_type(), "fill_empty", [&] {
-        tensor.fill_(static_cast<int64_t>(std::numeric_limits<scalar_t>::max()));
-      });
-    }
+    at::native::fill_empty_deterministic_(tensor);
   }
   return tensor;
 }

@@ -7,6 +7,7 @@
 
 #include "aten/host_scope.h"
 #include "aten/shape.h"
+#include "aten/sparse.h"
 #include "runtime/generator.h"
 
 namespace torchplug {
@@ -43,8 +44,7 @@ class OperatorJob final : public HostJob {
     const HostScope scope(thread_count_);
     const auto is_new = [](const at::Tensor& output) { return output.defined(); };
     if (facts_.out_form && std::all_of(outputs_.begin(), outputs_.end(), is_new)) {
-      for (const at::Tensor& output : outputs_) arguments_.emplace_back(output);
-      facts_.out_form->redispatchBoxed(kCpu, &arguments_);
+      run_out_form();
       return;
     }
     facts_.handle.redispatchBoxed(kCpu, &arguments_);
@@ -54,6 +54,19 @@ class OperatorJob final : public HostJob {
   }
 
  private:
+  void run_out_form() {
+    std::vector<const void*> places;
+    for (const at::Tensor& output : outputs_) {
+      places.push_back(output.const_data_ptr());
+      arguments_.emplace_back(output);
+    }
+    facts_.out_form->redispatchBoxed(kCpu, &arguments_);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      TORCH_CHECK(outputs_[i].const_data_ptr() == places[i], facts_.name, " resized output ", i, " to ",
+                  outputs_[i].sizes(), " against its plan. Please report this to torchplug.");
+    }
+  }
+
   const OperatorFacts& facts_;
   torch::jit::Stack arguments_;
   std::vector<at::Tensor> outputs_;  // by return; undefined where the result is no new tensor
@@ -159,7 +172,10 @@ void HostKernel::run_now(Call& call, std::shared_ptr<HostPlan>* learnt) const {
   loan.settle();
   if (learnt != nullptr) *learnt = learn(loan, stack);
   for (c10::IValue& value : stack) {
-    replace_tensors(value, [&](const at::Tensor& tensor) { return loan.result(tensor); });
+    replace_tensors(value, [&](const at::Tensor& tensor) {
+      return tensor.layout() == at::kStrided ? loan.result(tensor)
+                                             : move_to_device(tensor, call.stream.device());
+    });
   }
   call.bytes_moved = loan.bytes_moved();
   call.results = std::move(stack);

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "aten/arguments.h"
-#include "aten/dtype.h"
+#include "dtype.h"
 #include "aten/transfer.h"
 #include "plugin/serialize.h"
 #include "runtime/generator.h"

@@ -30,8 +30,12 @@ constexpr std::string_view kHostIndices[] = {
     "aten::_unsafe_masked_index_put_accumulate",
 };
 
-std::string full_name(const c10::OperatorName& name) {
-  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+// Their out forms use the output as a buffer of another shape on the way, and warn about it.
+constexpr std::string_view kOutIsResized[] = {"aten::mse_loss", "aten::smooth_l1_loss"};
+
+template <size_t N>
+bool is_among(const std::string_view (&names)[N], const std::string& name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 bool contains_tensor(const c10::TypePtr& type) {
@@ -76,6 +80,10 @@ bool is_mutable(const c10::Argument& argument) {
 
 }  // namespace
 
+std::string full_name(const c10::OperatorName& name) {
+  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+}
+
 OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
     : handle(op),
       name(full_name(op.operator_name())),
@@ -99,12 +107,12 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   is_random = op.hasTag(at::Tag::nondeterministic_seeded);
   shape_needs_scalars = !has_tensor_input;
   shape_needs_data = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
-  takes_host_indices = std::find(std::begin(kHostIndices), std::end(kHostIndices),
-                                 op.operator_name().name) != std::end(kHostIndices);
+  takes_host_indices = is_among(kHostIndices, op.operator_name().name);
   if (!writes_any && !is_view && return_count > 0 && returns_tensors) {
     out_form = find_out_form(op);
     is_structured = out_form && op.hasKernelForDispatchKey(
                                     c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
+    if (is_among(kOutIsResized, op.operator_name().name)) out_form.reset();
   }
 }
 

@@ -9,11 +9,14 @@
 
 namespace torchplug {
 
+// "aten::add.Tensor"
+std::string full_name(const c10::OperatorName& name);
+
 struct OperatorFacts {
   explicit OperatorFacts(const c10::OperatorHandle& handle);
 
   c10::OperatorHandle handle;
-  std::string name;  // "aten::add.Tensor"
+  std::string name;
   size_t argument_count;
   size_t return_count;
   std::vector<bool> writes;  // by argument; includes what the schema does not admit

@@ -16,7 +16,7 @@ namespace torchplug {
 
 class OperatorKernel final : public c10::OperatorKernel {
  public:
-  OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound);
+  explicit OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound = nullptr);
 
   void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     (void)handle, (void)keys;

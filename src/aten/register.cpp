@@ -9,6 +9,7 @@
 
 #include "aten/operator_kernel.h"
 #include "aten/shims.h"
+#include "aten/sparse.h"
 #include "immortal.h"
 
 namespace torchplug {
@@ -22,8 +23,8 @@ using c10::OperatorName;
 constexpr const char* kCarriedOutWhole[] = {"aten::convolution", "aten::convolution_backward"};
 
 std::string name_in_library(const OperatorName& name) {
-  const std::string plain = name.name.substr(name.name.find("::") + 2);
-  return name.overload_name.empty() ? plain : plain + "." + name.overload_name;
+  const std::string full = full_name(name);
+  return full.substr(full.find("::") + 2);
 }
 
 bool takes_storage(const OperatorHandle& handle) {
@@ -83,7 +84,7 @@ void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
   {
     std::lock_guard lock(kernels_lock);
     auto& found = kernels[handle.operator_name()];
-    if (found == nullptr) found = std::make_unique<OperatorKernel>(handle, nullptr);
+    if (found == nullptr) found = std::make_unique<OperatorKernel>(handle);
     kernel = found.get();
   }
   kernel->run(*stack);
@@ -100,11 +101,13 @@ void register_operators(const Module& module) {
   add_copies(library);
   add_dropout(library);
   add_recurrent_cells(library);
+  add_histogram(library);
   register_kernels(module, library);
 
   static auto& rest = immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
                                                uint32_t(__LINE__));
   rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
+  register_sparse_operators();
 }
 
 }  // namespace torchplug

@@ -12,5 +12,6 @@ void add_storage_operators(torch::Library& library);
 void add_copies(torch::Library& library);
 void add_dropout(torch::Library& library);
 void add_recurrent_cells(torch::Library& library);
+void add_histogram(torch::Library& library);
 
 }  // namespace torchplug

@@ -1,5 +1,10 @@
+#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/native/Resize.h>
+#include <ATen/native/ResizeCommon.h>
 #include <ATen/ops/_has_compatible_shallow_copy_type_native.h>
-#include <ATen/ops/resize_native.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/set_native.h>
 
 #include "aten/arguments.h"
@@ -8,6 +13,49 @@
 
 namespace torchplug {
 namespace {
+
+// Grows the storage to what the tensor spans, if it has to. A tensor without elements spans nothing.
+void fit_storage(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return;
+  const size_t bytes = at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize(),
+                                                        static_cast<size_t>(tensor.storage_offset()));
+  if (bytes > tensor.storage().nbytes()) {
+    at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(tensor.storage(), bytes);
+  }
+}
+
+const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef sizes,
+                          std::optional<at::MemoryFormat> memory_format) {
+  const auto bytes_before = static_cast<int64_t>(self.storage().nbytes());
+  c10::TensorImpl& resized = *self.unsafeGetTensorImpl();
+  if (self.sizes() != sizes) {
+    resized.set_sizes_contiguous(sizes);
+    fit_storage(self);
+  }
+  if (memory_format.has_value()) {
+    TORCH_CHECK(*memory_format != at::MemoryFormat::Preserve, "Unsupported memory format", *memory_format);
+    resized.empty_tensor_restride(*memory_format);
+  }
+  const at::Context& context = at::globalContext();
+  if (C10_UNLIKELY(context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory())) {
+    at::native::fill_resize_deterministic_(self, bytes_before);
+  }
+  return self;
+}
+
+at::Tensor& set_storage(at::Tensor& self, c10::Storage storage, int64_t offset, at::IntArrayRef sizes,
+                        at::IntArrayRef strides) {
+  at::native::checkSetStorage(self, std::move(storage), offset, sizes, strides);
+  c10::TensorImpl& changed = *self.unsafeGetTensorImpl();
+  changed.set_storage_offset(offset);
+  if (strides.data() == nullptr) {
+    changed.set_sizes_contiguous(sizes);
+  } else {
+    changed.set_sizes_and_strides(sizes, strides);
+  }
+  fit_storage(self);
+  return self;
+}
 
 at::Tensor& set_to_nothing(at::Tensor& self) {
   c10::Storage storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, self.device()),
@@ -29,10 +77,10 @@ void record_stream(at::Tensor& self, c10::Stream stream) {
 }  // namespace
 
 void add_storage_operators(torch::Library& library) {
-  library.impl("resize_", TORCH_FN(at::native::resize_));
+  library.impl("resize_", TORCH_FN(resize_));
   library.impl("set_", TORCH_FN(set_to_nothing));
   library.impl("set_.source_Storage", TORCH_FN(at::native::set_));
-  library.impl("set_.source_Storage_storage_offset", TORCH_FN(at::native::set_storage_cpu_));
+  library.impl("set_.source_Storage_storage_offset", TORCH_FN(set_storage));
   library.impl("set_.source_Tensor", TORCH_FN(at::native::set_tensor_));
   library.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_type));
   library.impl("record_stream", TORCH_FN(record_stream));

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "dtype.h"
 #include "immortal.h"
 #include "runtime/device_allocator.h"
 #include "runtime/event.h"
@@ -31,6 +32,15 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     unchecked_set_current_device(device.index());
   }
   c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
+  c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
+    c10::DeviceCapability capability;
+    capability.capability_data.capability_bits = 0;
+    for (plug_dtype dtype : device_info(index_of(device)).dtypes) {
+      const auto type = to_scalar_type(dtype);
+      if (type) capability.capability_data.capability_bits |= uint64_t{1} << static_cast<int>(*type);
+    }
+    return capability;
+  }
 
   c10::Stream getStream(c10::Device device) const override { return Stream::current(index_of(device)).unwrap(); }
   c10::Stream getDefaultStream(c10::Device device) const override {

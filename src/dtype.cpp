@@ -1,4 +1,4 @@
-#include "aten/dtype.h"
+#include "dtype.h"
 
 #include <utility>
 

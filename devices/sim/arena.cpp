@@ -1,0 +1,93 @@
+#include "arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "error.h"
+
+namespace torchplug::sim {
+namespace {
+
+// Below this, giving pages back costs more than it saves.
+constexpr std::uint64_t kDiscardBytes = 64 << 10;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+Arena::Arena(std::string owner, std::uint64_t limit)
+    : owner_(std::move(owner)),
+      limit_(limit),
+      file_(owner_, round_up(limit, page_size())),
+      guarded_(file_, round_up(limit, page_size()), PROT_NONE),
+      open_(file_, round_up(limit, page_size()), PROT_READ | PROT_WRITE),
+      free_(limit) {}
+
+void* Arena::allocate(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  // Compared before rounding, which could overflow.
+  if (bytes <= limit_) {
+    const std::uint64_t size = round_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
+    if (const auto offset = free_.take(size)) {
+      void* const base = guarded_.address() + *offset;
+      allocated_.emplace(base, size);
+      return base;
+    }
+  }
+  fail(PLUG_NO_MEMORY, owner_, " cannot allocate ", bytes, " bytes: ", free_.total(), " of ",
+       limit_, " bytes are free, and the largest free range has ", free_.largest(), " bytes.");
+}
+
+void Arena::release(void* base) {
+  std::uint64_t size = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    size = allocated_size(base);
+  }
+  // Slow for gigabytes, so without the lock; the range is nobody else's until it is given back.
+  if (size >= kDiscardBytes) file_.discard(offset_of(base), size);
+
+  const std::lock_guard lock(mutex_);
+  free_.give_back(offset_of(base), allocated_size(base));
+  allocated_.erase(base);
+}
+
+std::byte* Arena::view(const void* base) const {
+  const std::lock_guard lock(mutex_);
+  allocated_size(base);
+  return open_.address() + offset_of(base);
+}
+
+std::byte* Arena::resolve(const void* base, std::uint64_t offset, std::uint64_t bytes) const {
+  // An address below the range wraps round to a huge offset.
+  const std::uint64_t start = offset_of(base);
+  if (start > limit_ || offset > limit_ - start || bytes > limit_ - start - offset) {
+    fail(PLUG_INVALID, bytes, " bytes at ", base, " + ", offset, " are not in the memory of ",
+         owner_, ".");
+  }
+  return open_.address() + start + offset;
+}
+
+std::uint64_t Arena::free_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return free_.total();
+}
+
+std::uint64_t Arena::allocated_size(const void* base) const {
+  const auto found = allocated_.find(base);
+  if (found == allocated_.end()) {
+    fail(PLUG_INVALID, base, " is not an allocation of ", owner_, ".");
+  }
+  return found->second;
+}
+
+std::uint64_t Arena::offset_of(const void* base) const noexcept {
+  return reinterpret_cast<std::uintptr_t>(base) -
+         reinterpret_cast<std::uintptr_t>(guarded_.address());
+}
+
+}  // namespace torchplug::sim

@@ -1,0 +1,73 @@
+#include "copy.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "location.h"
+#include "strided_copy.h"
+
+namespace torchplug::sim {
+namespace {
+
+// Up to this size, a private copy is cheaper than waiting for the stream.
+constexpr std::uint64_t kPrivateCopyBytes = 64 << 10;
+
+// In stream order; before this returns, if the memory it uses is only good until then.
+template <class Work>
+void run_in_order(Stream& stream, bool before_return, Work&& work) {
+  if (before_return) {
+    stream.synchronize();
+    work();
+  } else {
+    stream.enqueue(std::forward<Work>(work));
+  }
+}
+
+void enqueue_private_copy(Stream& stream, std::byte* to, const std::byte* from,
+                          std::uint64_t bytes) {
+  auto kept = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  std::memcpy(kept.get(), from, bytes);
+  stream.enqueue(
+      [to, kept = std::move(kept), bytes]() noexcept { std::memcpy(to, kept.get(), bytes); });
+}
+
+}  // namespace
+
+void copy(Stream& stream, const plug_mem& dst, const plug_mem& src, std::uint64_t bytes) {
+  const Location to = locate(dst, bytes);
+  const Location from = locate(src, bytes);
+  if (bytes == 0) return;
+  if (from.pageable && !to.pageable && bytes <= kPrivateCopyBytes && !stream.is_idle()) {
+    return enqueue_private_copy(stream, to.address, from.address, bytes);
+  }
+  run_in_order(
+      stream, from.pageable || to.pageable,
+      [to = to.address, from = from.address, bytes]() noexcept { std::memmove(to, from, bytes); });
+}
+
+void fill(Stream& stream, const plug_mem& dst, std::uint8_t byte, std::uint64_t bytes) {
+  const Location to = locate(dst, bytes);
+  if (bytes == 0) return;
+  run_in_order(stream, to.pageable,
+               [to = to.address, byte, bytes]() noexcept { std::memset(to, byte, bytes); });
+}
+
+plug_status copy_strided(Stream& stream, const plug_tensor& dst, const plug_tensor& src) {
+  constexpr std::uint32_t kKnownFlags = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG | PLUG_TENSOR_WRITTEN;
+  constexpr std::uint32_t kValueFlags = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG;
+  const bool known = ((dst.flags | src.flags) & ~kKnownFlags) == 0;
+  const bool same_value = ((dst.flags ^ src.flags) & kValueFlags) == 0;
+  if (dst.layout != 0 || src.layout != 0 || !known || !same_value) return PLUG_UNSUPPORTED;
+
+  const Extent to_extent = extent_of(dst);
+  const Extent from_extent = extent_of(src);
+  if (to_extent.bytes == 0) return PLUG_OK;
+  const Location to = locate(dst.mem, to_extent.bytes, to_extent.first);
+  const Location from = locate(src.mem, from_extent.bytes, from_extent.first);
+  StridedCopy work(dst, to.address - to_extent.first, src, from.address - from_extent.first);
+  run_in_order(stream, to.pageable || from.pageable, std::move(work));
+  return PLUG_OK;
+}
+
+}  // namespace torchplug::sim

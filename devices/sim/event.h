@@ -1,0 +1,45 @@
+#pragma once
+// A moment that streams and threads can wait for. Recording keeps a Marker of the stream; a waiter
+// takes a copy of it, so recording again leaves earlier waiters with what they waited for.
+// Shared by its plug_event handle and the records that still have to run. Any thread may call
+// anything.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "stream.h"
+
+namespace torchplug::sim {
+
+class Event : public std::enable_shared_from_this<Event> {
+ public:
+  explicit Event(bool timing) noexcept : timing_(timing) {}
+
+  void record(Stream& stream);
+
+  // Work enqueued on `stream` from now on waits for the latest record.
+  void make_wait(Stream& stream) const;
+
+  // The latest record; reached, if there is none.
+  Marker latest() const;
+
+  bool timing() const noexcept { return timing_; }
+
+  // Nanoseconds of the steady clock when the latest record ran; nothing if there is none or it has
+  // not run.
+  std::optional<std::int64_t> time() const;
+
+ private:
+  void stamp(std::uint64_t record) noexcept;
+
+  const bool timing_;
+  mutable std::mutex mutex_;  // guards what follows; taken before a stream's
+  Marker latest_;
+  std::uint64_t records_ = 0;
+  std::uint64_t stamped_ = 0;  // the record that time_ is of
+  std::int64_t time_ = 0;
+};
+
+}  // namespace torchplug::sim

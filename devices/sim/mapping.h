@@ -1,0 +1,46 @@
+#pragma once
+// Memory of this process that can be mapped more than once, and one mapping of it.
+// Each object owns what it names and gives it back; both are moved, never shared.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace torchplug::sim {
+
+class MemoryFile {
+ public:
+  MemoryFile(const std::string& name, std::uint64_t size);
+  MemoryFile(MemoryFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  MemoryFile& operator=(MemoryFile&&) = delete;
+  ~MemoryFile();
+
+  int fd() const noexcept { return fd_; }
+
+  // Gives the pages inside the range back to the system. They read as zero afterwards.
+  void discard(std::uint64_t offset, std::uint64_t size) const noexcept;
+
+ private:
+  int fd_;
+};
+
+class Mapping {
+ public:
+  // `protection` is a PROT_* of mmap. Pages are committed as they are touched.
+  Mapping(const MemoryFile& file, std::uint64_t size, int protection);
+  Mapping(Mapping&& other) noexcept
+      : address_(std::exchange(other.address_, nullptr)), size_(other.size_) {}
+  Mapping& operator=(Mapping&&) = delete;
+  ~Mapping();
+
+  std::byte* address() const noexcept { return address_; }
+
+ private:
+  std::byte* address_;
+  std::uint64_t size_;
+};
+
+std::uint64_t page_size() noexcept;
+
+}  // namespace torchplug::sim

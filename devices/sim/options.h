@@ -1,0 +1,19 @@
+#pragma once
+// What the user may set: TORCHPLUG_SIM_DEVICES and TORCHPLUG_SIM_MEMORY.
+// Read once, by the entry point.
+
+#include <cstdint>
+
+#include "torchplug/plug.h"
+
+namespace torchplug::sim {
+
+struct Options {
+  std::int32_t devices = 2;
+  std::uint64_t memory = 0;  // bytes of each device; a multiple of Arena::kAlignment
+};
+
+// Fails with PLUG_INVALID and a sentence that names the setting and what it may be.
+Options read_options(const plug_host& host);
+
+}  // namespace torchplug::sim

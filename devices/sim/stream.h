@@ -1,0 +1,80 @@
+#pragma once
+// A queue of work and the thread that does it, in order; the thread starts with the first task.
+// Shared by its plug_stream handle, its Device and its thread, and gone when the last lets go.
+// Any thread may call anything, except that tasks themselves must not wait for their own stream.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "progress.h"
+#include "task_queue.h"
+
+namespace torchplug::sim {
+
+// A moment in a stream: all work given to it up to then. The default is the moment before all work.
+struct Marker {
+  std::shared_ptr<const Progress> progress;
+  std::uint64_t sequence = 0;
+
+  bool reached() const noexcept { return !progress || progress->reached(sequence); }
+  void wait() const noexcept {
+    if (progress) progress->wait(sequence);
+  }
+};
+
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  // `name` becomes the thread's, which has room for 15 characters.
+  Stream(std::string name, bool high_priority);
+
+  // Runs `work` on the stream's thread after all work enqueued before. If this throws, `work` was
+  // not taken. Gives the moment at which it is done.
+  template <class Work>
+  Marker enqueue(Work&& work) {
+    const std::lock_guard lock(producers_);
+    start_if_new();
+    return push(std::forward<Work>(work));
+  }
+
+  // The end of all work enqueued so far.
+  Marker now() const noexcept { return {finished_, enqueued_.value()}; }
+
+  bool is_idle() const noexcept {
+    const std::uint64_t enqueued = enqueued_.value();
+    return finished_->reached(enqueued);
+  }
+  void synchronize() const noexcept { finished_->wait(enqueued_.value()); }
+  bool owns(const Marker& marker) const noexcept { return marker.progress == finished_; }
+
+  // No work follows. What is enqueued still runs, and then the thread ends. Does not wait.
+  void close();
+  bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+
+ private:
+  void start_if_new();
+  void run() noexcept;
+
+  // Under producers_, with the worker started.
+  template <class Work>
+  Marker push(Work&& work) {
+    queue_->push(std::forward<Work>(work));
+    const std::uint64_t sequence = enqueued_.value() + 1;
+    enqueued_.advance_to(sequence);
+    return {finished_, sequence};
+  }
+
+  const std::string name_;
+  const bool high_priority_;
+
+  std::mutex producers_;              // makes them one; guards starting and closing
+  std::unique_ptr<TaskQueue> queue_;  // made when the worker starts
+  Progress enqueued_;
+  const std::shared_ptr<Progress> finished_;  // events outlive the stream and need it
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace torchplug::sim

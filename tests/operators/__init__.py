@@ -1,0 +1,1 @@
+"""Every operator PyTorch describes, on the device and on the CPU, compared."""

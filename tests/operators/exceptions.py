@@ -1,0 +1,43 @@
+"""What PyTorch itself makes different for some operators. Each entry says why."""
+
+# Values that PyTorch does not determine: only their values go uncompared. Random operators are
+# not listed, they are known by their use of the generator.
+UNDETERMINED = {
+    "empty": "uninitialised memory",
+    "empty_like": "uninitialised memory",
+    "empty_permuted": "uninitialised memory",
+    "empty_strided": "uninitialised memory",
+    "new_empty": "uninitialised memory",
+    "new_empty_strided": "uninitialised memory",
+}
+
+# Checks that show the CPU wrong: only values go uncompared.
+HOST_WRONG = {
+    (
+        "nn.functional.max_pool1d",
+        "negated",
+    ): "the kernel without gradients ignores the negative bit",
+}
+
+# Operators that PyTorch computes by another formula where the device is not the CPU: how far their
+# half-precision values may lie apart, relatively and absolutely.
+OTHER_FORMULA = {
+    # Accumulates in the dtype of the input; the CPU does in float32
+    # (torch.nn.modules.linear_cross_entropy_options).
+    "nn.functional.linear_cross_entropy.chunked": (2e-2, 6e-2),
+    "nn.functional.linear_cross_entropy.chunked_none": (2e-2, 6e-2),
+}
+
+# Operators that make a CPU tensor on every device when no device is named: it is always named.
+FACTORIES = {
+    "arange",
+    "linspace",
+    "linspace.tensor_overload",
+    "logspace",
+    "logspace.tensor_overload",
+}
+
+# Operators whose arguments after the first stay on the CPU.
+HOST_ARGUMENTS = {
+    "tensor_split": "PyTorch wants tensor_indices_or_sections on the CPU, for every device",
+}
