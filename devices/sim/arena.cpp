@@ -13,6 +13,10 @@ namespace {
 // Below this, giving pages back costs more than it saves.
 constexpr std::uint64_t kDiscardBytes = 64 << 10;
 
+// With this many times the addresses that memory can fill, best fit finds room for whatever the
+// limit allows.
+constexpr std::uint64_t kAddressesPerByte = 8;
+
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -22,24 +26,27 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 Arena::Arena(std::string owner, std::uint64_t limit)
     : owner_(std::move(owner)),
       limit_(limit),
-      file_(owner_, round_up(limit, page_size())),
-      guarded_(file_, round_up(limit, page_size()), PROT_NONE),
-      open_(file_, round_up(limit, page_size()), PROT_READ | PROT_WRITE),
-      free_(limit) {}
+      extent_(round_up(limit * kAddressesPerByte, page_size())),
+      file_(owner_, extent_),
+      guarded_(file_, extent_, PROT_NONE),
+      open_(file_, extent_, PROT_READ | PROT_WRITE),
+      free_(extent_) {}
 
 void* Arena::allocate(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   // Compared before rounding, which could overflow.
-  if (bytes <= limit_) {
+  if (bytes <= limit_ - used_) {
     const std::uint64_t size = round_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
-    if (const auto offset = free_.take(size)) {
+    const auto offset = size <= limit_ - used_ ? free_.take(size) : std::nullopt;
+    if (offset) {
       void* const base = guarded_.address() + *offset;
       allocated_.emplace(base, size);
+      used_ += size;
       return base;
     }
   }
-  fail(PLUG_NO_MEMORY, owner_, " cannot allocate ", bytes, " bytes: ", free_.total(), " of ",
-       limit_, " bytes are free, and the largest free range has ", free_.largest(), " bytes.");
+  fail(PLUG_NO_MEMORY, owner_, " cannot allocate ", bytes, " bytes: ", limit_ - used_, " of ",
+       limit_, " bytes are free");
 }
 
 void Arena::release(void* base) {
@@ -52,7 +59,8 @@ void Arena::release(void* base) {
   if (size >= kDiscardBytes) file_.discard(offset_of(base), size);
 
   const std::lock_guard lock(mutex_);
-  free_.give_back(offset_of(base), allocated_size(base));
+  free_.give_back(offset_of(base), size);
+  used_ -= size;
   allocated_.erase(base);
 }
 
@@ -65,7 +73,7 @@ std::byte* Arena::view(const void* base) const {
 std::byte* Arena::resolve(const void* base, std::uint64_t offset, std::uint64_t bytes) const {
   // An address below the range wraps round to a huge offset.
   const std::uint64_t start = offset_of(base);
-  if (start > limit_ || offset > limit_ - start || bytes > limit_ - start - offset) {
+  if (start > extent_ || offset > extent_ - start || bytes > extent_ - start - offset) {
     fail(PLUG_INVALID, bytes, " bytes at ", base, " + ", offset, " are not in the memory of ",
          owner_, ".");
   }
@@ -74,7 +82,7 @@ std::byte* Arena::resolve(const void* base, std::uint64_t offset, std::uint64_t 
 
 std::uint64_t Arena::free_bytes() const {
   const std::lock_guard lock(mutex_);
-  return free_.total();
+  return limit_ - used_;
 }
 
 std::uint64_t Arena::allocated_size(const void* base) const {

@@ -1,5 +1,7 @@
 #pragma once
-// The memory of one device: a fixed range of bytes, mapped twice, and what is allocated in it.
+// The memory of one device: a range of addresses, mapped twice, and what is allocated in it. Addresses
+// are plenty and memory is not: a device runs out when its bytes are used up, not when what is free
+// lies scattered.
 // The guarded view is what PyTorch holds, and any access to it faults; the open view is what
 // kernels, copies and borrowed operators use. Owned by a Device; any thread may call anything.
 
@@ -43,12 +45,14 @@ class Arena {
 
   const std::string owner_;
   const std::uint64_t limit_;
+  const std::uint64_t extent_;  // of the addresses
   const MemoryFile file_;
   const Mapping guarded_;
   const Mapping open_;
 
   mutable std::mutex mutex_;  // guards what follows
   FreeRanges free_;
+  std::uint64_t used_ = 0;
   std::unordered_map<const void*, std::uint64_t> allocated_;  // guarded address to rounded size
 };
 

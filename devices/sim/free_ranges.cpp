@@ -32,18 +32,12 @@ void FreeRanges::give_back(std::uint64_t offset, std::uint64_t size) {
   insert(offset, size);
 }
 
-std::uint64_t FreeRanges::largest() const noexcept {
-  return by_size_.empty() ? 0 : by_size_.rbegin()->first;
-}
-
 void FreeRanges::insert(std::uint64_t offset, std::uint64_t size) {
   by_offset_.emplace(offset, size);
   by_size_.emplace(size, offset);
-  total_ += size;
 }
 
 void FreeRanges::erase(ByOffset::iterator range) {
-  total_ -= range->second;
   by_size_.erase({range->second, range->first});
   by_offset_.erase(range);
 }

@@ -20,8 +20,6 @@ class FreeRanges {
   // Exactly what take() gave.
   void give_back(std::uint64_t offset, std::uint64_t size);
 
-  std::uint64_t total() const noexcept { return total_; }
-  std::uint64_t largest() const noexcept;
 
  private:
   using ByOffset = std::map<std::uint64_t, std::uint64_t>;  // offset to size
@@ -31,7 +29,6 @@ class FreeRanges {
 
   ByOffset by_offset_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // size, offset
-  std::uint64_t total_ = 0;
 };
 
 }  // namespace torchplug::sim

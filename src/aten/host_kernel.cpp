@@ -1,6 +1,7 @@
 #include "aten/host_kernel.h"
 
 #include <ATen/ops/clone.h>
+#include <ATen/ops/conj_physical.h>
 
 #include <algorithm>
 #include <cstring>
@@ -27,6 +28,19 @@ void copy_result(const at::Tensor& result, const at::Tensor& output, const std::
     std::memcpy(output.mutable_data_ptr(), result.const_data_ptr(), result.nbytes());
   } else {
     output.copy_(result);
+  }
+}
+
+// Some kernels leave an output lazily conjugated. The device's tensor is out of reach by now, so its
+// memory has to say it.
+void resolve_lazy_bits(const at::Tensor& output) {
+  if (output.is_conj()) {
+    output._set_conj(false);
+    at::conj_physical_(const_cast<at::Tensor&>(output));
+  }
+  if (output.is_neg()) {
+    output._set_neg(false);
+    output.neg_();
   }
 }
 
@@ -64,6 +78,7 @@ class OperatorJob final : public HostJob {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       TORCH_CHECK(outputs_[i].const_data_ptr() == places[i], facts_.name, " resized output ", i, " to ",
                   outputs_[i].sizes(), " against its plan. Please report this to torchplug.");
+      resolve_lazy_bits(outputs_[i]);
     }
   }
 

@@ -34,6 +34,7 @@ void Loan::add(const at::Tensor& tensor, bool written) {
   if (kind_ == LoanKind::kStage) {
     span = span_of(tensor);
     span.begin -= span.begin % kSpanAlignment;
+    if (tensor.numel() == 0) span.end = span.begin;
   }
   entries_.push_back({tensor, {}, find_buffer(storage, span, written)});
 }
@@ -149,6 +150,8 @@ void Loan::settle_buffer(Buffer& buffer) {
 }
 
 void Loan::settle_shape(const Entry& entry) {
+  if (entry.host.is_conj() != entry.original.is_conj()) entry.original._set_conj(entry.host.is_conj());
+  if (entry.host.is_neg() != entry.original.is_neg()) entry.original._set_neg(entry.host.is_neg());
   const int64_t offset = entry.host.storage_offset() + items_before(buffers_[entry.buffer].span, entry.host);
   const bool same = entry.host.sizes() == entry.original.sizes() &&
                     entry.host.strides() == entry.original.strides() &&

@@ -2,9 +2,11 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "aten/operator_kernel.h"
@@ -19,8 +21,11 @@ using c10::DispatchKey;
 using c10::OperatorHandle;
 using c10::OperatorName;
 
-// Composite for other devices, but what they are composed of refuses PrivateUse1: carried out whole.
-constexpr const char* kCarriedOutWhole[] = {"aten::convolution", "aten::convolution_backward"};
+// Composite for other devices, but what they are composed of refuses PrivateUse1, or sees in the
+// dispatcher's way of passing arguments no longer that two are one: carried out whole.
+constexpr std::string_view kCarriedOutWhole[] = {
+    "aten::addr_", "aten::conj_physical_", "aten::convolution", "aten::convolution_backward", "aten::mode.values",
+};
 
 std::string name_in_library(const OperatorName& name) {
   const std::string full = full_name(name);
@@ -35,10 +40,8 @@ bool takes_storage(const OperatorHandle& handle) {
 }
 
 bool is_carried_out_whole(const OperatorName& name) {
-  for (const char* whole : kCarriedOutWhole) {
-    if (name.name == whole && name.overload_name.empty()) return true;
-  }
-  return false;
+  return std::find(std::begin(kCarriedOutWhole), std::end(kCarriedOutWhole), full_name(name)) !=
+         std::end(kCarriedOutWhole);
 }
 
 bool is_wanted(const OperatorHandle& handle, bool is_bound) {

@@ -80,20 +80,24 @@ void run_on_copies(const c10::OperatorHandle& handle, torch::jit::Stack* stack) 
   const OperatorFacts facts(handle);
   const size_t first = stack->size() - facts.argument_count;
   DeviceIndex device = -1;
-  std::vector<std::pair<at::Tensor, at::Tensor>> moved;
-  std::vector<std::pair<at::Tensor, at::Tensor>> written;
+  struct Moved {
+    at::Tensor original;
+    at::Tensor host;
+    bool written;
+  };
+  std::vector<Moved> moved;
   for (size_t i = 0; i < facts.argument_count; ++i) {
     c10::IValue& value = (*stack)[first + i];
     replace_tensors(value, [&](const at::Tensor& tensor) {
       if (!is_on_device(tensor)) return tensor;
       device = tensor.device().index();
-      for (const auto& [original, host] : moved) {
-        if (original.is_same(tensor)) return host;
+      for (Moved& known : moved) {
+        if (!known.original.is_same(tensor)) continue;
+        known.written = known.written || facts.writes[i];
+        return known.host;
       }
-      at::Tensor host = move(tensor, c10::kCPU);
-      moved.emplace_back(tensor, host);
-      if (facts.writes[i]) written.emplace_back(tensor, host);
-      return host;
+      moved.push_back({tensor, move(tensor, c10::kCPU), facts.writes[i]});
+      return moved.back().host;
     });
     if (value.isDevice() && value.toDevice().type() == kDeviceType) value = c10::Device(c10::kCPU);
   }
@@ -102,11 +106,13 @@ void run_on_copies(const c10::OperatorHandle& handle, torch::jit::Stack* stack) 
     const HostScope scope(at::get_num_threads());
     handle.callBoxed(stack);
   }
-  for (const auto& [original, host] : written) write_back(original, host);
+  for (const Moved& known : moved) {
+    if (known.written) write_back(known.original, known.host);
+  }
   for (size_t i = first; i < stack->size(); ++i) {
     replace_tensors((*stack)[i], [&](const at::Tensor& tensor) {
-      for (const auto& [original, host] : moved) {
-        if (host.is_same(tensor)) return original;
+      for (const Moved& known : moved) {
+        if (known.host.is_same(tensor)) return known.original;
       }
       return move(tensor, c10::Device(kDeviceType, device));
     });

