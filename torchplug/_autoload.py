@@ -42,5 +42,5 @@ def autoload() -> None:
         from torchplug import _device
 
         _device.load(find_plugin(choice or DEFAULT))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, `import torch` goes on
         warnings.warn(f"torchplug loaded no device: {error}", RuntimeWarning, stacklevel=2)

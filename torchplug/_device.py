@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from torchplug import _C, _device_module
+from torchplug import _C, _device_module, _patches
 
 
 def load(path: str) -> str:
@@ -15,4 +15,5 @@ def load(path: str) -> str:
         torch.utils.rename_privateuse1_backend(name)
         torch._register_device_module(name, _device_module.make(name))
         torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+        _patches.apply(name)
     return name

@@ -88,10 +88,10 @@ class DeviceModule(ModuleType):
     def synchronize(self, device: Any = None) -> None:
         _C.synchronize(self._index(device))
 
-    def Stream(self, device: Any = None, priority: int = 0) -> torch.Stream:  # noqa: N802
+    def Stream(self, device: Any = None, priority: int = 0) -> torch.Stream:
         return torch.Stream(torch.device(self._name, self._index(device)), priority=priority)
 
-    def Event(self, enable_timing: bool = False, **kwargs: Any) -> torch.Event:  # noqa: N802
+    def Event(self, enable_timing: bool = False, **kwargs: Any) -> torch.Event:
         return torch.Event(self._name, enable_timing=enable_timing, **kwargs)
 
     def current_stream(self, device: Any = None) -> torch.Stream:
@@ -192,7 +192,7 @@ class DeviceProperties:
 
 
 def _device_context(module: DeviceModule) -> type:
-    class device:  # noqa: N801
+    class device:
         """Makes a device current for the body of a `with`; None or a negative index changes nothing."""
 
         def __init__(self, device: Any) -> None:
@@ -202,7 +202,7 @@ def _device_context(module: DeviceModule) -> type:
         def __enter__(self) -> None:
             self.prev_idx = _C.exchange_device(self.idx)
 
-        def __exit__(self, *_: Any) -> None:
+        def __exit__(self, *_: object) -> None:
             _C.exchange_device(self.prev_idx)
 
     return device

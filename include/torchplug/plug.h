@@ -57,9 +57,8 @@ extern "C" {
 #define PLUG_ABI_MINOR 0 /* counts appended members; used only in messages */
 
 /* Whether a table as its owner knew it reaches up to and including `member`. */
-#define PLUG_HAS(p, member)                                   \
-  ((size_t)((const char *)&(p)->member - (const char *)(p)) + \
-       sizeof((p)->member) <=                                 \
+#define PLUG_HAS(p, member)                                                          \
+  ((size_t)((const char *)&(p)->member - (const char *)(p)) + sizeof((p)->member) <= \
    (p)->size)
 
 #if defined(_WIN32)
@@ -88,8 +87,7 @@ enum {
 typedef uint32_t plug_dtype;
 #define PLUG_DTYPE(code, bits) \
   ((uint32_t)(code) | (uint32_t)(bits) << 8 | (uint32_t)1 << 16)
-#define PLUG_DTYPE_BYTES(dtype) \
-  (((((dtype) >> 8) & 0xff) * ((dtype) >> 16) + 7) / 8)
+#define PLUG_DTYPE_BYTES(dtype) (((((dtype) >> 8) & 0xff) * ((dtype) >> 16) + 7) / 8)
 #define PLUG_I8 PLUG_DTYPE(0, 8)
 #define PLUG_I16 PLUG_DTYPE(0, 16)
 #define PLUG_I32 PLUG_DTYPE(0, 32)
@@ -170,14 +168,15 @@ enum {
   PLUG_NONE = 0, /* an optional argument that was not given */
   PLUG_VALUE_BOOL = 1,
   PLUG_VALUE_INT = 2,
-  PLUG_VALUE_UINT = 3,  /* as.u; a Scalar above INT64_MAX */
+  PLUG_VALUE_UINT = 3, /* as.u; a Scalar above INT64_MAX */
   PLUG_VALUE_FLOAT = 4,
   PLUG_VALUE_COMPLEX = 5, /* as.floats[0..1] */
   PLUG_VALUE_STR = 6,
-  PLUG_VALUE_DTYPE = 7,  /* as.u is a plug_dtype */
-  PLUG_VALUE_LAYOUT = 8, /* as.i: 0 strided */
-  PLUG_VALUE_FORMAT = 9, /* as.i: 0 contiguous, 1 preserve, 2 channels_last, 3 channels_last_3d */
-  PLUG_VALUE_DEVICE = 10, /* as.i: device index, or PLUG_HOST */
+  PLUG_VALUE_DTYPE = 7,      /* as.u is a plug_dtype */
+  PLUG_VALUE_LAYOUT = 8,     /* as.i: 0 strided */
+  PLUG_VALUE_FORMAT = 9,     /* as.i: 0 contiguous, 1 preserve, 2 channels_last,
+                             ** 3 channels_last_3d */
+  PLUG_VALUE_DEVICE = 10,    /* as.i: device index, or PLUG_HOST */
   PLUG_VALUE_GENERATOR = 11, /* no payload: host->rng draws from it */
   PLUG_VALUE_TENSOR = 12,    /* as.tensors[0] */
   PLUG_VALUE_INTS = 13,
@@ -228,8 +227,8 @@ typedef struct plug_host {
                         const int64_t *sizes);
 
   /* Sets `draws` 32-bit random numbers aside for this call. */
-  plug_status (*rng)(const struct plug_host *host, const plug_call *call,
-                     uint64_t draws, plug_rng *rng);
+  plug_status (*rng)(const struct plug_host *host, const plug_call *call, uint64_t draws,
+                     plug_rng *rng);
 
   /* An operation that was enqueued earlier has failed. From any thread. The
   ** host raises `message` at the next synchronisation; PLUG_LOST is for ever. */
@@ -300,8 +299,8 @@ typedef struct plug_runtime {
   plug_status (*event_create)(int32_t device, uint32_t flags, plug_event *event);
   plug_status (*event_destroy)(int32_t device, plug_event event);
   plug_status (*event_record)(int32_t device, plug_event event, plug_stream stream);
-  plug_status (*event_wait)(int32_t event_device, plug_event event,
-                            int32_t stream_device, plug_stream stream);
+  plug_status (*event_wait)(int32_t event_device, plug_event event, int32_t stream_device,
+                            plug_stream stream);
   plug_status (*event_query)(int32_t device, plug_event event);
   plug_status (*event_sync)(int32_t device, plug_event event);
 
@@ -322,8 +321,8 @@ typedef struct plug_runtime {
 
   /* Both tensors on the device; one dtype and shape, any strides, no overlap
   ** between dst and src, flags equal. Absent or unsupported: the CPU does it. */
-  plug_status (*copy_strided)(int32_t device, plug_stream stream,
-                              const plug_tensor *dst, const plug_tensor *src);
+  plug_status (*copy_strided)(int32_t device, plug_stream stream, const plug_tensor *dst,
+                              const plug_tensor *src);
 
   /* Runs fn(arg, status) in stream order, once per execution (replay included);
   ** status tells whether the work before it succeeded. release(arg) is called
@@ -358,8 +357,8 @@ typedef struct plug_runtime {
   /* ---- Sharing with another process: all or none. ----
   ** A handle is `*bytes` bytes, at most `capacity`, and a file descriptor that
   ** the host passes on (-1: none). */
-  plug_status (*ipc_export)(int32_t device, void *base, void *handle,
-                            uint64_t capacity, uint64_t *bytes, int32_t *fd);
+  plug_status (*ipc_export)(int32_t device, void *base, void *handle, uint64_t capacity,
+                            uint64_t *bytes, int32_t *fd);
   plug_status (*ipc_import)(int32_t device, const void *handle, uint64_t bytes,
                             int32_t fd, void **base);
   plug_status (*ipc_close)(int32_t device, void *base);
@@ -368,9 +367,10 @@ typedef struct plug_runtime {
   plug_status (*ipc_import_event)(int32_t device, const void *handle, uint64_t bytes,
                                   int32_t fd, plug_event *event);
 } plug_runtime;
-enum {                    /* event_create flags */
-  PLUG_EVENT_TIMING = 1,  /* for event_elapsed */
-  PLUG_EVENT_SHARED = 2   /* for ipc_export_event */
+/* Flags of event_create. */
+enum {
+  PLUG_EVENT_TIMING = 1, /* for event_elapsed */
+  PLUG_EVENT_SHARED = 2  /* for ipc_export_event */
 };
 enum { PLUG_CAPTURE_GLOBAL = 0, PLUG_CAPTURE_THREAD = 1, PLUG_CAPTURE_RELAXED = 2 };
 
@@ -414,15 +414,15 @@ typedef struct plug_kernel {
                     ** say so, as native_batch_norm does its running statistics */
 } plug_kernel;
 enum {
-  PLUG_ACCEPTS_STRIDED = 1,     /* inputs and outputs of any strides */
-  PLUG_ACCEPTS_DENSE = 2,       /* of any permutation without gaps (channels_last);
-                                ** pointwise: all of the same one */
-  PLUG_ACCEPTS_BROADCAST = 4,   /* pointwise inputs may need expanding */
-  PLUG_ACCEPTS_MIXED = 8,       /* pointwise inputs may differ in dtype */
-  PLUG_ACCEPTS_ALIAS = 16,      /* an output may be exactly an input */
+  PLUG_ACCEPTS_STRIDED = 1,      /* inputs and outputs of any strides */
+  PLUG_ACCEPTS_DENSE = 2,        /* of any permutation without gaps (channels_last);
+                                 ** pointwise: all of the same one */
+  PLUG_ACCEPTS_BROADCAST = 4,    /* pointwise inputs may need expanding */
+  PLUG_ACCEPTS_MIXED = 8,        /* pointwise inputs may differ in dtype */
+  PLUG_ACCEPTS_ALIAS = 16,       /* an output may be exactly an input */
   PLUG_ACCEPTS_HOST_SCALAR = 32, /* a 0-d input may live in host memory */
-  PLUG_ACCEPTS_LAZY_BITS = 64,  /* PLUG_TENSOR_CONJ and PLUG_TENSOR_NEG */
-  PLUG_SHAPES_OUTPUT = 128      /* the kernel calls host->output itself */
+  PLUG_ACCEPTS_LAZY_BITS = 64,   /* PLUG_TENSOR_CONJ and PLUG_TENSOR_NEG */
+  PLUG_SHAPES_OUTPUT = 128       /* the kernel calls host->output itself */
 };
 
 typedef struct plug_kernels {

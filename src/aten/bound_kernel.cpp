@@ -233,7 +233,7 @@ at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const B
   const OutputShape& shape = plan.outputs[index];
   if (binding_.form != Form::kFunctional) {
     const at::Tensor& target = arguments[binding_.out_arguments[index]].toTensor();
-    if (binding_.form == Form::kOut) {
+    if (binding_.form == Form::kOut && !is_argument(target, arguments)) {
       at::native::resize_output(target, shape.sizes);
     } else {
       TORCH_CHECK(target.sizes() == shape.sizes, "output with shape ", target.sizes(),
@@ -251,6 +251,12 @@ at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const B
   }
   const auto& strides = plan.kernel_strides[index] ? *plan.kernel_strides[index] : shape.strides;
   return empty_on(stream, shape.sizes, strides, shape.dtype);
+}
+
+bool BoundKernel::is_argument(const at::Tensor& target, Arguments arguments) const {
+  return std::any_of(binding_.argument_of.begin(), binding_.argument_of.end(), [&](size_t place) {
+    return arguments[place].isTensor() && arguments[place].toTensor().is_same(target);
+  });
 }
 
 // Whether the kernel may write a tensor of the caller's directly: it is laid out as planned and does

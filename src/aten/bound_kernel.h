@@ -57,6 +57,7 @@ class BoundKernel {
   c10::SmallVector<at::Tensor, 4> choose_outputs(Arguments arguments, const BoundPlan& plan,
                                                  const Stream& stream) const;
   at::Tensor choose_output(size_t index, Arguments arguments, const BoundPlan& plan, const Stream& stream) const;
+  bool is_argument(const at::Tensor& target, Arguments arguments) const;
   bool can_write_into(const at::Tensor& target, size_t index, Arguments arguments, const BoundPlan& plan) const;
   void finish(torch::jit::Stack& stack, const KernelCall& call, c10::ArrayRef<at::Tensor> outputs,
               const BoundPlan& plan) const;

@@ -31,7 +31,7 @@ constexpr std::string_view kHostIndices[] = {
 };
 
 // Their out forms use the output as a buffer of another shape on the way, and warn about it.
-constexpr std::string_view kOutIsResized[] = {"aten::huber_loss", "aten::mse_loss", "aten::smooth_l1_loss"};
+constexpr std::string_view kOutIsResized[] = {"aten::mse_loss", "aten::smooth_l1_loss"};
 
 template <size_t N>
 bool is_among(const std::string_view (&names)[N], const std::string& name) {
@@ -112,7 +112,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
     out_form = find_out_form(op);
     is_structured = out_form && !op.hasTag(at::Tag::view_copy) &&
                     op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
-    if (is_among(kOutIsResized, op.operator_name().name)) out_form.reset();
+    if (!is_structured || is_among(kOutIsResized, op.operator_name().name)) out_form.reset();
   }
 }
 

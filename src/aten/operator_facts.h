@@ -26,10 +26,11 @@ struct OperatorFacts {
   bool shape_needs_data = false;
   bool shape_needs_scalars = false;  // no tensor to take a shape from: arange and its like
   bool takes_host_indices = false;   // index tensors may be on the host
-  // The form of a functional operator that writes into given tensors by a kernel of its own.
-  std::optional<c10::OperatorHandle> out_form;
   // Whether PyTorch's own C++ shape function can be had through the dispatcher.
   bool is_structured = false;
+  // For a structured operator, the form that writes into given tensors: the same code as the functional
+  // form. Out forms written by hand are not trusted to be.
+  std::optional<c10::OperatorHandle> out_form;
 };
 
 }  // namespace torchplug

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "aten/operator_kernel.h"
 #include "aten/shims.h"
@@ -62,8 +63,14 @@ std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>> bind_kernels(cons
   return bound;
 }
 
+std::unordered_set<std::string>& served_operators() {
+  static auto& names = immortal<std::unordered_set<std::string>>();
+  return names;
+}
+
 void register_kernels(const Module& module, torch::Library& library) {
   auto bound = bind_kernels(module);
+  for (const auto& [name, kernel] : bound) served_operators().insert(full_name(name));
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const OperatorName& name : dispatcher.getAllOpNames()) {
     if (name.getNamespace() != "aten") continue;
@@ -94,6 +101,8 @@ void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
 }
 
 }  // namespace
+
+bool has_kernel(const char* name) { return served_operators().count(name) != 0; }
 
 void register_operators(const Module& module) {
   static auto& library = immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,

@@ -8,4 +8,7 @@ namespace torchplug {
 
 void register_operators(const Module& module);
 
+// Whether the active plugin has a kernel that serves the operator.
+bool has_kernel(const char* name);
+
 }  // namespace torchplug

@@ -1,6 +1,7 @@
 #include "aten/sparse.h"
 
 #include <ATen/SparseCsrTensorImpl.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/SparseCsrTensorUtils.h>
 #include <ATen/SparseTensorImpl.h>
 #include <ATen/ops/_sparse_compressed_tensor_unsafe.h>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "aten/arguments.h"
-#include "aten/host_scope.h"
 #include "aten/operator_facts.h"
 #include "immortal.h"
 
@@ -97,13 +97,14 @@ void run_on_copies(const c10::OperatorHandle& handle, torch::jit::Stack* stack) 
         return known.host;
       }
       moved.push_back({tensor, move(tensor, c10::kCPU), facts.writes[i]});
-      return moved.back().host;
+      // Some kernels keep more for backward where a gradient is wanted.
+      return moved.back().host.set_requires_grad(tensor.requires_grad());
     });
     if (value.isDevice() && value.toDevice().type() == kDeviceType) value = c10::Device(c10::kCPU);
   }
   if (device < 0) device = current_device();
   {
-    const HostScope scope(at::get_num_threads());
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
     handle.callBoxed(stack);
   }
   for (const Moved& known : moved) {

@@ -12,6 +12,7 @@ from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
 from . import out, views
 from .compare import Differs, compare
+from .exceptions import SELDOM_SEEN
 from .pair import Call, Case, NotApplicable, Pair, attempt, both
 from .places import Place
 from .transport import map_tree, tensors
@@ -95,6 +96,8 @@ def random(case: Case) -> None:
     again = _drawn(case, case.place, case.seed)
     if first != again:
         raise Differs("the same seed gives other numbers")
+    if case.operator in SELDOM_SEEN:
+        return
     if _depends_on_seed(case, Place()) and not _depends_on_seed(case, case.place):
         raise Differs(f"{SEEDS} seeds give the same numbers")
 
@@ -169,19 +172,7 @@ def _compare_gradients(pair: Pair) -> None:
     outputs, grads = pair.expected.result
     device_outputs, device_grads = pair.actual.result
     compare(outputs, device_outputs, pair.expectation())
-    values = pair.determined or _equal_draws(outputs, device_outputs, pair)
-    compare(grads, device_grads, pair.expectation(values), "grad")
-
-
-def _equal_draws(expected: Any, actual: Any, pair: Pair) -> bool:
-    """Whether a random operator happened to draw the CPU's numbers: then gradients must agree."""
-    if not pair.random:
-        return False
-    try:
-        compare(expected, actual, pair.expectation(values=True))
-    except Differs:
-        return False
-    return True
+    compare(grads, device_grads, pair.expectation(), "grad")
 
 
 def _drawn(case: Case, place: Place, seed: int) -> list[Any]:

@@ -11,6 +11,13 @@ UNDETERMINED = {
     "new_empty_strided": "uninitialised memory",
 }
 
+# Random operators whose draws seldom show in the result: that another seed gives other numbers is not
+# asked of them.
+SELDOM_SEEN = {
+    "nn.functional.fractional_max_pool2d": "regions move only for draws close to a boundary",
+    "nn.functional.fractional_max_pool3d": "regions move only for draws close to a boundary",
+}
+
 # Checks that show the CPU wrong: only values go uncompared.
 HOST_WRONG = {
     (

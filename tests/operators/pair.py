@@ -89,9 +89,8 @@ class Pair:
         right = (self.case.operator, self.case.check) not in HOST_WRONG
         return known and right and not self.random
 
-    def expectation(self, values: bool | None = None) -> Expectation:
-        values = self.determined if values is None else values
-        return Expectation(self.case.place.device.type, values, self.case.tolerance)
+    def expectation(self) -> Expectation:
+        return Expectation(self.case.place.device.type, self.determined, self.case.tolerance)
 
     def compare(self) -> None:
         """Compares the results and what became of the inputs."""

@@ -1,0 +1,49 @@
+# Everything installed goes into .venv, everything built into build/.
+#   make test        set up, build, run all tests
+#   make test-full   the same, with every sample of every operator
+#   make demo        set up, build, train two small models on the default device
+#   make lint        clang-tidy over the core and the plugins (slow)
+
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+BIN := .venv/bin
+DEBIAN := $(CURDIR)/.venv/debian
+JOBS := $(shell nproc)
+
+CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp')
+PYTEST = $(BIN)/pytest -n $(JOBS)
+
+.PHONY: setup build check test test-full demo lint clean
+
+setup: .venv/ready
+.venv/ready: requirements-dev.txt tools/fetch_debian.sh
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet '$(TORCH)' -r requirements-dev.txt
+	tools/fetch_debian.sh $(DEBIAN)
+	touch $@
+
+build: setup
+	PATH=$(CURDIR)/$(BIN):$$PATH CMAKE_PREFIX_PATH=$(DEBIAN)/usr CMAKE_GENERATOR=Ninja \
+	  $(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
+
+check: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
+
+test: check
+	$(BIN)/ctest --test-dir build --output-on-failure --parallel $(JOBS)
+	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators
+	TORCHPLUG_DEVICE=sim $(PYTEST) tests
+
+test-full: export TORCHPLUG_SWEEP = all
+test-full: test
+
+demo: build
+	$(BIN)/python -m torchplug.demo
+
+lint: build
+	$(BIN)/clang-tidy -p build --quiet $(filter src/%.cpp devices/%.cpp,$(CPP_FILES))
+
+clean:
+	rm -rf build .venv

@@ -1,0 +1,154 @@
+"""A plan is used again only for a call that would have made the same one."""
+
+import contextlib
+
+import pytest
+import torch
+from helpers import assert_same
+
+
+@contextlib.contextmanager
+def default_dtype(dtype):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextlib.contextmanager
+def deterministic():
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def matrix(*sizes, dtype=torch.float32):
+    count = torch.Size(sizes).numel()
+    return torch.arange(1, count + 1).reshape(sizes).to(dtype) / 7
+
+
+def image():
+    return matrix(2, 3, 4, 5)
+
+
+# name -> (operator, arguments of the first calls, arguments of the call that differs in one thing)
+CHANGES = {
+    "sizes": (torch.matmul, (matrix(3, 4), matrix(4, 5)), (matrix(2, 4), matrix(4, 6))),
+    "a_size_that_broadcasts": (
+        torch.atan2,
+        (matrix(3, 4), matrix(4)),
+        (matrix(3, 4), matrix(3, 1)),
+    ),
+    "strides": (torch.exp, (matrix(3, 4),), (matrix(4, 3).t(),)),
+    "memory_format": (torch.sigmoid, (image(),), (image().to(memory_format=torch.channels_last),)),
+    "a_gap": (torch.erf, (matrix(3, 4),), (matrix(3, 8)[:, ::2],)),
+    "dtype": (torch.sqrt, (matrix(3, 4),), (matrix(3, 4, dtype=torch.float64),)),
+    "an_integer_dtype": (torch.sqrt, (matrix(3, 4),), (torch.arange(12).reshape(3, 4),)),
+    "dtype_of_one": (torch.atan2, (matrix(3), matrix(3)), (matrix(3), matrix(3).double())),
+    "conjugated": (
+        torch.mm,
+        (matrix(3, 3) + 1j,) * 2,
+        ((matrix(3, 3) + 1j).conj(), matrix(3, 3) + 1j),
+    ),
+    "negated": (torch.abs, (matrix(3),), ((matrix(3) + 2j).conj().imag,)),
+    "number_of_dimensions": (torch.logsumexp, (matrix(3, 4), 0), (matrix(3, 4, 2), 0)),
+    "an_integer": (torch.cumsum, (matrix(3, 4), 0), (matrix(3, 4), 1)),
+    "a_list": (torch.var, (matrix(3, 4, 5), [0]), (matrix(3, 4, 5), [0, 2])),
+    "a_flag": (torch.argmax, (matrix(3, 4), 1, False), (matrix(3, 4), 1, True)),
+    "an_optional": (torch.argmax, (matrix(3, 4), 1), (matrix(3, 4), None)),
+    "kind_of_a_number": (torch.sub, (torch.arange(4), 2), (torch.arange(4), 2.5)),
+    "value_of_a_number": (torch.pow, (matrix(3, 4), 2), (matrix(3, 4), 3)),
+    "number_of_tensors": (
+        lambda *tensors: torch.cat(tensors),
+        (matrix(3), matrix(3)),
+        (matrix(3), matrix(3), matrix(2)),
+    ),
+    "a_mask_for_indices": (
+        lambda x, i: x[i],
+        (matrix(4), torch.tensor([0, 1, 1, 0])),
+        (matrix(4), torch.tensor([False, True, True, False])),
+    ),
+    "no_elements": (torch.exp, (matrix(3, 4),), (matrix(0, 4),)),
+}
+
+
+def to(value, device):
+    """On the device with the same strides, offset and lazy bits."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    plain = value.resolve_conj().resolve_neg() if value.is_complex() else value
+    if value.is_conj():
+        return to(value.conj().clone(), device).conj()
+    if value.is_neg():
+        return torch.complex(value, -value).to(device).conj().imag
+    moved = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
+    return moved.copy_(plain)
+
+
+def call(operator, arguments, device):
+    return operator(*(to(value, device) for value in arguments))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_between_two_calls_is_seen(device, name):
+    operator, first, second = CHANGES[name]
+    for arguments in (first, first, second, second, first):
+        expected = operator(*arguments)
+        actual = call(operator, arguments, device)
+        assert_same(actual, expected)
+        assert actual.stride() == expected.stride()
+
+
+def test_a_rounding_mode_between_two_calls_is_seen(device):
+    x, y = matrix(5) * 9, matrix(5) + 1
+    for mode in (None, None, "floor", "trunc", None, "floor"):
+        actual = torch.div(x.to(device), y.to(device), rounding_mode=mode)
+        assert_same(actual, torch.div(x, y, rounding_mode=mode))
+
+
+def test_the_default_dtype_between_two_calls_is_seen(device):
+    integers = torch.arange(6)
+    for dtype in (torch.float32, torch.float32, torch.float64, torch.bfloat16, torch.float32):
+        with default_dtype(dtype):
+            assert integers.to(device).sqrt().dtype == dtype
+            assert torch.true_divide(integers.to(device), 2).dtype == dtype
+
+
+def test_deterministic_mode_between_two_calls_is_seen(device):
+    """index_put_ with accumulate, and memory that deterministic mode fills."""
+    index = torch.tensor([0, 0, 1])
+    for mode in (
+        contextlib.nullcontext,
+        contextlib.nullcontext,
+        deterministic,
+        contextlib.nullcontext,
+    ):
+        with mode():
+            expected = torch.zeros(3).index_put_((index,), torch.ones(3), accumulate=True)
+            actual = torch.zeros(3, device=device)
+            actual.index_put_((index.to(device),), torch.ones(3, device=device), accumulate=True)
+            assert_same(actual, expected)
+    with deterministic():
+        assert torch.empty(4, device=device).isnan().all()
+        assert torch.empty(4, dtype=torch.int32, device=device).eq(2**31 - 1).all()
+
+
+def test_scalars_that_are_shapes_are_seen(device):
+    for end in (3, 3, 5, 2, 5):
+        assert_same(torch.arange(end, device=device), torch.arange(end))
+        assert_same(torch.linspace(0, 1, end, device=device), torch.linspace(0, 1, end))
+        out = torch.empty(5, dtype=torch.int64, device=device)
+        assert_same(torch.arange(0, 5, out=out), torch.arange(5))
+
+
+def test_thousands_of_shapes_are_right(device):
+    """More than the cache holds: it forgets and learns again."""
+    source = torch.arange(5000.0)
+    moved = source.to(device)
+    results = [moved[:n].cumsum(0)[-1] for n in range(1, 5000, 2)]
+    expected = [source[:n].cumsum(0)[-1] for n in range(1, 5000, 2)]
+    assert_same(torch.stack(results), torch.stack(expected))
