@@ -8,8 +8,8 @@
 namespace torchplug {
 
 template <class T, class... Args>
-T& immortal(Args&&... args) {
-  return *std::make_unique<T>(std::forward<Args>(args)...).release();
+T* immortal(Args&&... args) {
+  return std::make_unique<T>(std::forward<Args>(args)...).release();
 }
 
 }  // namespace torchplug

@@ -68,7 +68,7 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
 
 // The CPU's copy_ on borrowed or staged memory: converts, broadcasts, resolves whatever there is.
 void copy_on_host(const at::Tensor& to, const at::Tensor& from) {
-  static auto& kernel = immortal<OperatorKernel>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""));
+  static auto& kernel = *immortal<OperatorKernel>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""));
   torch::jit::Stack stack{to, from, false};
   kernel.run(stack);
 }

@@ -16,7 +16,7 @@ struct Accounts {
 };
 
 Accounts& accounts() {
-  static auto& instance = immortal<Accounts>();
+  static auto& instance = *immortal<Accounts>();
   return instance;
 }
 

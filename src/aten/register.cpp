@@ -64,7 +64,7 @@ std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>> bind_kernels(cons
 }
 
 std::unordered_set<std::string>& served_operators() {
-  static auto& names = immortal<std::unordered_set<std::string>>();
+  static auto& names = *immortal<std::unordered_set<std::string>>();
   return names;
 }
 
@@ -86,7 +86,7 @@ void register_kernels(const Module& module, torch::Library& library) {
 // For operators of other libraries, and of aten where PyTorch has no CPU kernel.
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
   static std::mutex kernels_lock;
-  static auto& kernels = immortal<std::unordered_map<OperatorName, std::unique_ptr<OperatorKernel>>>();
+  static auto& kernels = *immortal<std::unordered_map<OperatorName, std::unique_ptr<OperatorKernel>>>();
   TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::CPU),
                               handle.operator_name(), " cannot run on device '", active_module().name,
                               "': neither its plugin nor PyTorch's CPU has a kernel for it.");
@@ -105,7 +105,7 @@ void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
 bool has_kernel(const char* name) { return served_operators().count(name) != 0; }
 
 void register_operators(const Module& module) {
-  static auto& library = immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,
+  static auto& library = *immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,
                                                   __FILE__, uint32_t(__LINE__));
   add_factories(library);
   add_views(library);
@@ -116,7 +116,7 @@ void register_operators(const Module& module) {
   add_histogram(library);
   register_kernels(module, library);
 
-  static auto& rest = immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
+  static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
                                                uint32_t(__LINE__));
   rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
   register_sparse_operators();

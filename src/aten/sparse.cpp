@@ -134,7 +134,7 @@ void run_sparse(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
 // layouts would take its place otherwise. The fallback is for mixtures of dense and sparse.
 template <DispatchKey kKey, DispatchKey kCpuKey>
 void add_kernels() {
-  static auto& library = immortal<torch::Library>(torch::Library::IMPL, "aten", kKey, __FILE__, uint32_t(__LINE__));
+  static auto& library = *immortal<torch::Library>(torch::Library::IMPL, "aten", kKey, __FILE__, uint32_t(__LINE__));
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNamesForDispatchKey(kCpuKey)) {
     if (name.getNamespace() != "aten") continue;
@@ -142,7 +142,7 @@ void add_kernels() {
     library.impl(full.substr(full.find("::") + 2).c_str(),
                  torch::CppFunction::makeFromBoxedFunction<&run_sparse<kCpuKey>>());
   }
-  static auto& rest = immortal<torch::Library>(torch::Library::IMPL, "_", kKey, __FILE__, uint32_t(__LINE__));
+  static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", kKey, __FILE__, uint32_t(__LINE__));
   rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_sparse<kCpuKey>>());
 }
 

@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <regex>
 
 #include "immortal.h"
 #include "plugin/serialize.h"
@@ -126,9 +125,11 @@ EntryPoint find_entry_point(void* library, const std::string& path) {
               kEntryPoint, "().");
 }
 
+// By hand: PyTorch's libraries export a std::regex of another compiler's, and a call may end there.
 void check_name(const std::string& name, const std::string& path) {
-  static const std::regex pattern("[a-z][a-z0-9_]*");
-  TORCH_CHECK(std::regex_match(name, pattern), "The plugin at '", path, "' calls itself '", name,
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  TORCH_CHECK(!name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_allowed), "The plugin at '", path, "' calls itself '", name,
               "'. A device name is lower-case letters, digits and '_', beginning with a letter.");
 }
 
@@ -187,7 +188,7 @@ std::vector<plug_kernel> adopt_kernels(const plug_kernels& given, const std::str
 
 const Module& load_module(const std::string& path) {
   static std::mutex modules_lock;
-  static auto& modules = immortal<std::map<std::string, std::unique_ptr<Module>>>();
+  static auto& modules = *immortal<std::map<std::string, std::unique_ptr<Module>>>();
   const std::string resolved = real_path(path);
   std::lock_guard lock(modules_lock);
   std::unique_ptr<Module>& module = modules[resolved];

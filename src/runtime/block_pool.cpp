@@ -34,7 +34,7 @@ size_t longest_fit(size_t bytes) { return bytes <= kSmall ? bytes + bytes / 4 : 
 
 std::shared_mutex index_lock;
 std::map<const char*, Block*>& address_index() {
-  static auto& index = immortal<std::map<const char*, Block*>>();
+  static auto& index = *immortal<std::map<const char*, Block*>>();
   return index;
 }
 

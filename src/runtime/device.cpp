@@ -87,7 +87,7 @@ Devices find_devices() {
 }
 
 Devices& devices() {
-  static Devices& found = immortal<Devices>(find_devices());
+  static Devices& found = *immortal<Devices>(find_devices());
   return found;
 }
 

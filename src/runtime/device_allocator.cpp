@@ -12,7 +12,7 @@ namespace torchplug {
 namespace {
 
 BlockPool& pool(DeviceIndex device) {
-  static const auto& pools = immortal<std::vector<std::unique_ptr<BlockPool>>>([] {
+  static const auto& pools = *immortal<std::vector<std::unique_ptr<BlockPool>>>([] {
     std::vector<std::unique_ptr<BlockPool>> made;
     for (DeviceIndex i = 0; i < device_count(); ++i) made.push_back(std::make_unique<BlockPool>(i));
     return made;
@@ -49,7 +49,7 @@ void for_each_array(Stats& stats, Function function) {
 plug_mem Placement::memory() const { return {block->base, offset, block->stream.device(), 0}; }
 
 DeviceAllocator& DeviceAllocator::instance() {
-  static auto& allocator = immortal<DeviceAllocator>();
+  static auto& allocator = *immortal<DeviceAllocator>();
   return allocator;
 }
 

@@ -22,7 +22,7 @@ struct Slot {
 };
 
 Slot& slot(DeviceIndex device) {
-  static auto& slots = immortal<std::array<Slot, std::numeric_limits<DeviceIndex>::max() + 1>>();
+  static auto& slots = *immortal<std::array<Slot, std::numeric_limits<DeviceIndex>::max() + 1>>();
   return slots[static_cast<size_t>(device)];
 }
 

@@ -80,7 +80,7 @@ PhiloxGenerator* PhiloxGenerator::clone_impl() const {
 }
 
 const at::Generator& default_generator(DeviceIndex device) {
-  static const auto& generators = immortal<std::vector<at::Generator>>([] {
+  static const auto& generators = *immortal<std::vector<at::Generator>>([] {
     std::vector<at::Generator> made;
     for (DeviceIndex i = 0; i < device_count(); ++i) made.push_back(at::make_generator<PhiloxGenerator>(i));
     return made;

@@ -92,7 +92,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 }  // namespace
 
 void register_guard() {
-  static const auto& guard = immortal<Guard>();
+  static const auto& guard = *immortal<Guard>();
   static const c10::impl::DeviceGuardImplRegistrar registrar(kDeviceType, &guard);
 }
 

@@ -53,7 +53,7 @@ struct Hooks final : at::PrivateUse1HooksInterface {
 }  // namespace
 
 void register_hooks() {
-  static auto& hooks = immortal<Hooks>();
+  static auto& hooks = *immortal<Hooks>();
   at::RegisterPrivateUse1HooksInterface(&hooks);
 }
 

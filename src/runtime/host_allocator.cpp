@@ -164,7 +164,7 @@ class PinnedAllocator final : public at::HostAllocator {
 };
 
 PinnedAllocator& allocator() {
-  static auto& instance = immortal<PinnedAllocator>();
+  static auto& instance = *immortal<PinnedAllocator>();
   return instance;
 }
 

@@ -52,7 +52,7 @@ class StreamTable {
 };
 
 StreamTable& table(DeviceIndex device) {
-  static auto& tables = immortal<std::vector<StreamTable>>(static_cast<size_t>(device_count()));
+  static auto& tables = *immortal<std::vector<StreamTable>>(static_cast<size_t>(device_count()));
   return tables.at(static_cast<size_t>(device));
 }
 
