@@ -17,9 +17,7 @@ constexpr std::uint64_t kDiscardBytes = 64 << 10;
 // limit allows.
 constexpr std::uint64_t kAddressesPerByte = 8;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
 
@@ -45,8 +43,8 @@ void* Arena::allocate(std::uint64_t bytes) {
       return base;
     }
   }
-  fail(PLUG_NO_MEMORY, owner_, " cannot allocate ", bytes, " bytes: ", limit_ - used_, " of ",
-       limit_, " bytes are free");
+  fail(PLUG_NO_MEMORY, owner_, " cannot allocate ", bytes, " bytes: ", limit_ - used_, " of ", limit_,
+       " bytes are free");
 }
 
 void Arena::release(void* base) {
@@ -74,8 +72,7 @@ std::byte* Arena::resolve(const void* base, std::uint64_t offset, std::uint64_t 
   // An address below the range wraps round to a huge offset.
   const std::uint64_t start = offset_of(base);
   if (start > extent_ || offset > extent_ - start || bytes > extent_ - start - offset) {
-    fail(PLUG_INVALID, bytes, " bytes at ", base, " + ", offset, " are not in the memory of ",
-         owner_, ".");
+    fail(PLUG_INVALID, bytes, " bytes at ", base, " + ", offset, " are not in the memory of ", owner_, ".");
   }
   return open_.address() + start + offset;
 }
@@ -94,8 +91,7 @@ std::uint64_t Arena::allocated_size(const void* base) const {
 }
 
 std::uint64_t Arena::offset_of(const void* base) const noexcept {
-  return reinterpret_cast<std::uintptr_t>(base) -
-         reinterpret_cast<std::uintptr_t>(guarded_.address());
+  return reinterpret_cast<std::uintptr_t>(base) - reinterpret_cast<std::uintptr_t>(guarded_.address());
 }
 
 }  // namespace torchplug::sim

@@ -24,12 +24,10 @@ void run_in_order(Stream& stream, bool before_return, Work&& work) {
   }
 }
 
-void enqueue_private_copy(Stream& stream, std::byte* to, const std::byte* from,
-                          std::uint64_t bytes) {
+void enqueue_private_copy(Stream& stream, std::byte* to, const std::byte* from, std::uint64_t bytes) {
   auto kept = std::make_unique_for_overwrite<std::byte[]>(bytes);
   std::memcpy(kept.get(), from, bytes);
-  stream.enqueue(
-      [to, kept = std::move(kept), bytes]() noexcept { std::memcpy(to, kept.get(), bytes); });
+  stream.enqueue([to, kept = std::move(kept), bytes]() noexcept { std::memcpy(to, kept.get(), bytes); });
 }
 
 }  // namespace
@@ -41,9 +39,8 @@ void copy(Stream& stream, const plug_mem& dst, const plug_mem& src, std::uint64_
   if (from.pageable && !to.pageable && bytes <= kPrivateCopyBytes && !stream.is_idle()) {
     return enqueue_private_copy(stream, to.address, from.address, bytes);
   }
-  run_in_order(
-      stream, from.pageable || to.pageable,
-      [to = to.address, from = from.address, bytes]() noexcept { std::memmove(to, from, bytes); });
+  run_in_order(stream, from.pageable || to.pageable,
+               [to = to.address, from = from.address, bytes]() noexcept { std::memmove(to, from, bytes); });
 }
 
 void fill(Stream& stream, const plug_mem& dst, std::uint8_t byte, std::uint64_t bytes) {

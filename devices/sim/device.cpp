@@ -86,8 +86,7 @@ plug_stream Device::create_stream(std::int32_t priority) {
   const std::lock_guard lock(streams_mutex_);
   std::erase_if(streams_, [](const auto& stream) { return stream->is_closed(); });
   const bool high = std::clamp(priority, kHighPriority, kLowPriority) == kHighPriority;
-  auto stream =
-      std::make_shared<Stream>(thread_name(index_, std::to_string(++streams_made_)), high);
+  auto stream = std::make_shared<Stream>(thread_name(index_, std::to_string(++streams_made_)), high);
   auto handle = std::make_unique<plug_stream_s>(plug_stream_s{index_, stream});
   streams_.push_back(std::move(stream));
   return handle.release();
@@ -141,8 +140,8 @@ std::int32_t device_count() noexcept { return static_cast<std::int32_t>(devices(
 
 Device& any_device(std::int32_t index) {
   if (index < 0 || index >= device_count()) {
-    fail(PLUG_INVALID, "Device ", index, " does not exist: the number of sim devices is ",
-         device_count(), ".");
+    fail(PLUG_INVALID, "Device ", index, " does not exist: the number of sim devices is ", device_count(),
+         ".");
   }
   return *devices()[static_cast<std::size_t>(index)];
 }

@@ -16,8 +16,7 @@ namespace torchplug::sim {
 
 class Failure : public std::exception {
  public:
-  Failure(plug_status status, std::string message)
-      : status_(status), message_(std::move(message)) {}
+  Failure(plug_status status, std::string message) : status_(status), message_(std::move(message)) {}
 
   plug_status status() const noexcept { return status_; }
   const char* what() const noexcept override { return message_.c_str(); }

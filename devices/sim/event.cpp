@@ -8,8 +8,7 @@ void Event::record(Stream& stream) {
   const std::lock_guard lock(mutex_);
   if (timing_) {
     const std::uint64_t record = records_ + 1;
-    latest_ =
-        stream.enqueue([self = shared_from_this(), record]() noexcept { self->stamp(record); });
+    latest_ = stream.enqueue([self = shared_from_this(), record]() noexcept { self->stamp(record); });
     records_ = record;
   } else {
     // Nothing to run: the stream counts its tasks, and that count is the record.

@@ -20,7 +20,6 @@ class FreeRanges {
   // Exactly what take() gave.
   void give_back(std::uint64_t offset, std::uint64_t size);
 
-
  private:
   using ByOffset = std::map<std::uint64_t, std::uint64_t>;  // offset to size
 

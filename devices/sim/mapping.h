@@ -29,8 +29,7 @@ class Mapping {
  public:
   // `protection` is a PROT_* of mmap. Pages are committed as they are touched.
   Mapping(const MemoryFile& file, std::uint64_t size, int protection);
-  Mapping(Mapping&& other) noexcept
-      : address_(std::exchange(other.address_, nullptr)), size_(other.size_) {}
+  Mapping(Mapping&& other) noexcept : address_(std::exchange(other.address_, nullptr)), size_(other.size_) {}
   Mapping& operator=(Mapping&&) = delete;
   ~Mapping();
 

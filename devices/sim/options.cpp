@@ -45,8 +45,7 @@ std::int32_t parse_devices(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, count);
   if (error != std::errc() || rest != end || count < 0 || count > kMaxDevices) {
-    fail(PLUG_INVALID, "TORCHPLUG_SIM_DEVICES is \"", text, "\": give a number from 0 to ",
-         kMaxDevices, ".");
+    fail(PLUG_INVALID, "TORCHPLUG_SIM_DEVICES is \"", text, "\": give a number from 0 to ", kMaxDevices, ".");
   }
   return count;
 }
@@ -55,8 +54,8 @@ std::uint64_t parse_memory(std::string_view text) {
   const auto bytes = parse_bytes(text);
   if (!bytes || *bytes < Arena::kAlignment) {
     fail(PLUG_INVALID, "TORCHPLUG_SIM_MEMORY is \"", text,
-         "\": give the bytes of each device, such as 1073741824, 512M or 2GiB, from ",
-         Arena::kAlignment, " to 32T.");
+         "\": give the bytes of each device, such as 1073741824, 512M or 2GiB, from ", Arena::kAlignment,
+         " to 32T.");
   }
   return *bytes;
 }

@@ -68,8 +68,8 @@ plug_status mem_info(std::int32_t device, std::uint64_t* free_bytes, std::uint64
   });
 }
 
-plug_status mem_copy(std::int32_t device, plug_stream stream, const plug_mem* dst,
-                     const plug_mem* src, std::uint64_t bytes) {
+plug_status mem_copy(std::int32_t device, plug_stream stream, const plug_mem* dst, const plug_mem* src,
+                     std::uint64_t bytes) {
   return guarded([&] { copy(open_device(device).stream(stream), *dst, *src, bytes); });
 }
 
@@ -78,8 +78,8 @@ plug_status mem_copy_strided(std::int32_t device, plug_stream stream, const plug
   return guarded([&] { return copy_strided(open_device(device).stream(stream), *dst, *src); });
 }
 
-plug_status mem_fill(std::int32_t device, plug_stream stream, const plug_mem* dst,
-                     std::uint8_t byte, std::uint64_t bytes) {
+plug_status mem_fill(std::int32_t device, plug_stream stream, const plug_mem* dst, std::uint8_t byte,
+                     std::uint64_t bytes) {
   return guarded([&] { fill(open_device(device).stream(stream), *dst, byte, bytes); });
 }
 

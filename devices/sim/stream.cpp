@@ -5,9 +5,7 @@
 namespace torchplug::sim {
 
 Stream::Stream(std::string name, bool high_priority)
-    : name_(std::move(name)),
-      high_priority_(high_priority),
-      finished_(std::make_shared<Progress>()) {}
+    : name_(std::move(name)), high_priority_(high_priority), finished_(std::make_shared<Progress>()) {}
 
 void Stream::close() {
   const std::lock_guard lock(producers_);

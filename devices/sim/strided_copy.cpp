@@ -36,8 +36,7 @@ Extent extent_of(const plug_tensor& tensor) {
   return {first, static_cast<std::uint64_t>(last - first + element)};
 }
 
-StridedCopy::StridedCopy(const plug_tensor& dst, std::byte* to, const plug_tensor& src,
-                         const std::byte* from)
+StridedCopy::StridedCopy(const plug_tensor& dst, std::byte* to, const plug_tensor& src, const std::byte* from)
     : to_(to), from_(from), element_bytes_(PLUG_DTYPE_BYTES(dst.dtype)) {
   const auto element = static_cast<std::int64_t>(element_bytes_);
   dimensions_.reserve(static_cast<std::size_t>(dst.ndim) + 2);
@@ -115,8 +114,7 @@ void StridedCopy::copy_plane_of(std::byte* to, const std::byte* from) const noex
   const Dimension& columns = dimensions_.back();
   if (columns.to == element && columns.from == element) {
     for (std::int64_t r = 0; r < rows.size; ++r) {
-      std::memcpy(to + r * rows.to, from + r * rows.from,
-                  static_cast<std::size_t>(columns.size * element));
+      std::memcpy(to + r * rows.to, from + r * rows.from, static_cast<std::size_t>(columns.size * element));
     }
     return;
   }
@@ -145,8 +143,7 @@ void StridedCopy::transpose(std::byte* to, const std::byte* from) const noexcept
       const std::byte* const corner = from + top * kBytes + left * columns.from;
       for (std::int64_t c = 0; c < width; ++c) {
         for (std::int64_t r = 0; r < height; ++r) {
-          std::memcpy(tile + (r * kTile + c) * kBytes, corner + c * columns.from + r * kBytes,
-                      kBytes);
+          std::memcpy(tile + (r * kTile + c) * kBytes, corner + c * columns.from + r * kBytes, kBytes);
         }
       }
       for (std::int64_t r = 0; r < height; ++r) {

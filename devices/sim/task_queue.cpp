@@ -2,8 +2,7 @@
 
 namespace torchplug::sim {
 
-TaskQueue::TaskQueue()
-    : run_chunk_(std::make_unique_for_overwrite<Chunk>()), push_chunk_(run_chunk_.get()) {}
+TaskQueue::TaskQueue() : run_chunk_(std::make_unique_for_overwrite<Chunk>()), push_chunk_(run_chunk_.get()) {}
 
 TaskQueue::~TaskQueue() { const std::unique_ptr<Chunk> spare(spare_.load()); }
 

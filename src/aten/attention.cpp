@@ -28,15 +28,15 @@ int64_t choose_like_cpu(const at::Tensor& query, const at::Tensor& key, const at
     return lent.set_requires_grad(tensor.requires_grad());
   };
   return at::_fused_sdp_choice(host(query), host(key), host(value),
-                               has_mask ? std::optional<at::Tensor>(host(*mask)) : std::nullopt, dropout, is_causal,
-                               scale, enable_gqa);
+                               has_mask ? std::optional<at::Tensor>(host(*mask)) : std::nullopt, dropout,
+                               is_causal, scale, enable_gqa);
 }
 
 // How scaled_dot_product_attention is carried out: by the plugin's kernel for it if there is one;
 // composed of matrix products if the device has kernels for those; and otherwise as on the CPU, whole.
 int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-               const std::optional<at::Tensor>& mask, double dropout, bool is_causal, std::optional<double> scale,
-               bool enable_gqa) {
+               const std::optional<at::Tensor>& mask, double dropout, bool is_causal,
+               std::optional<double> scale, bool enable_gqa) {
   if (has_kernel("aten::_scaled_dot_product_fused_attention_overrideable")) return kOverrideable;
   if (has_kernel("aten::bmm") || has_kernel("aten::baddbmm") || query.layout() != at::kStrided) return kMath;
   return choose_like_cpu(query, key, value, mask, dropout, is_causal, scale, enable_gqa);

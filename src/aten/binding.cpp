@@ -75,7 +75,9 @@ std::string fit_form(const FunctionSchema& kernel, Binding& binding) {
   if (binding.form != Form::kFunctional && binding.out_arguments.size() != kernel.returns().size()) {
     return "it writes another number of tensors";
   }
-  const auto is_list = [](const Argument& result) { return result.type()->kind() == c10::TypeKind::ListType; };
+  const auto is_list = [](const Argument& result) {
+    return result.type()->kind() == c10::TypeKind::ListType;
+  };
   if (std::any_of(kernel.returns().begin(), kernel.returns().end(), is_list)) return "it returns a list";
   return kernel.returns().size() == torch.returns().size() ? "" : "the number of results differs";
 }
@@ -100,13 +102,15 @@ std::vector<std::pair<OperatorHandle, Form>> find_other_forms(const OperatorHand
     const auto handle = dispatcher.findSchema(name);
     if (!handle) continue;
     const auto& arguments = handle->schema().arguments();
-    const auto outs = std::count_if(arguments.begin(), arguments.end(), [](const Argument& a) { return a.is_out(); });
+    const auto outs =
+        std::count_if(arguments.begin(), arguments.end(), [](const Argument& a) { return a.is_out(); });
     const size_t inputs = functional.schema().arguments().size();
     if (outs == 0 || arguments.size() != inputs + static_cast<size_t>(outs)) continue;
-    const bool same = std::equal(functional.schema().arguments().begin(), functional.schema().arguments().end(),
-                                 arguments.begin(), [](const Argument& a, const Argument& b) {
-                                   return a.name() == b.name() && *a.real_type() == *b.real_type();
-                                 });
+    const bool same =
+        std::equal(functional.schema().arguments().begin(), functional.schema().arguments().end(),
+                   arguments.begin(), [](const Argument& a, const Argument& b) {
+                     return a.name() == b.name() && *a.real_type() == *b.real_type();
+                   });
     if (same) forms.emplace_back(*handle, Form::kOut);
   }
   return forms;

@@ -7,42 +7,14 @@
 #include <torch/library.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "dtype.h"
 #include "aten/host_scope.h"
+#include "aten/strides.h"
 #include "aten/transfer.h"
+#include "dtype.h"
 
 namespace torchplug {
 namespace {
-
-std::vector<int64_t> contiguous_strides(at::IntArrayRef sizes) {
-  std::vector<int64_t> strides(sizes.size(), 1);
-  for (size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<int64_t>(sizes[d], 1);
-  return strides;
-}
-
-// Whether the strides lay the sizes out without gaps or overlap, in whatever order.
-bool is_dense(at::IntArrayRef sizes, at::IntArrayRef strides) {
-  std::vector<size_t> order(sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return strides[a] < strides[b]; });
-  int64_t expected = 1;
-  for (size_t d : order) {
-    if (sizes[d] == 1) continue;
-    if (strides[d] != expected) return false;
-    expected *= sizes[d];
-  }
-  return true;
-}
-
-// Strides only matter where there is more than one element to step to.
-bool same_strides(at::IntArrayRef sizes, at::IntArrayRef a, at::IntArrayRef b) {
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] > 1 && a[d] != b[d]) return false;
-  }
-  return true;
-}
 
 // The dtype in which a pointwise operator computes.
 at::ScalarType common_dtype(Arguments arguments, const std::vector<OutputShape>& outputs) {
@@ -168,7 +140,8 @@ void BoundKernel::plan_outputs(BoundPlan& plan) const {
   for (const OutputShape& output : plan.outputs) {
     std::optional<std::vector<int64_t>> strides;
     const bool dense = is_dense(output.sizes, output.strides);
-    const bool as_is = accepts(PLUG_ACCEPTS_STRIDED) || (dense && (accepts(PLUG_ACCEPTS_DENSE) || is_pointwise_));
+    const bool as_is =
+        accepts(PLUG_ACCEPTS_STRIDED) || (dense && (accepts(PLUG_ACCEPTS_DENSE) || is_pointwise_));
     const auto contiguous = contiguous_strides(output.sizes);
     if (!as_is && !same_strides(output.sizes, output.strides, contiguous)) strides = contiguous;
     plan.kernel_strides.push_back(std::move(strides));
@@ -185,7 +158,8 @@ void BoundKernel::plan_inputs(Arguments arguments, BoundPlan& plan) const {
       if (pointwise && !accepts(PLUG_ACCEPTS_BROADCAST)) input.sizes = plan.outputs[0].sizes;
       const bool is_host_scalar = !is_on_device(tensor);
       if (!accepts(PLUG_ACCEPTS_STRIDED)) {
-        const bool keeps_order = accepts(PLUG_ACCEPTS_DENSE) && !pointwise && tensor.is_non_overlapping_and_dense();
+        const bool keeps_order =
+            accepts(PLUG_ACCEPTS_DENSE) && !pointwise && tensor.is_non_overlapping_and_dense();
         const bool like_output = pointwise && input.sizes == plan.outputs[0].sizes && !plan.kernel_strides[0];
         if (like_output) {
           input.strides = plan.outputs[0].strides;
@@ -195,7 +169,8 @@ void BoundKernel::plan_inputs(Arguments arguments, BoundPlan& plan) const {
       }
       const bool bits = (tensor.is_conj() || tensor.is_neg()) && !accepts(PLUG_ACCEPTS_LAZY_BITS);
       const bool placed = !is_host_scalar || accepts(PLUG_ACCEPTS_HOST_SCALAR);
-      input.is_ready = placed && !bits && input.dtype == tensor.scalar_type() && tensor.sizes() == input.sizes &&
+      input.is_ready = placed && !bits && input.dtype == tensor.scalar_type() &&
+                       tensor.sizes() == input.sizes &&
                        (!input.strides || same_strides(input.sizes, tensor.strides(), *input.strides));
       plan.inputs_ready = plan.inputs_ready && input.is_ready;
       plan.inputs.push_back(std::move(input));
@@ -207,16 +182,12 @@ void BoundKernel::plan_inputs(Arguments arguments, BoundPlan& plan) const {
 // them contiguous, and a pointwise kernel cannot tell.
 void BoundKernel::plan_permutation(BoundPlan& plan) const {
   const bool wanted = is_pointwise_ && !accepts(PLUG_ACCEPTS_STRIDED) && !accepts(PLUG_ACCEPTS_DENSE) &&
-                      !accepts(PLUG_ACCEPTS_BROADCAST) && !plan.outputs.empty() && plan.outputs[0].is_tensor &&
-                      !plan.kernel_strides[0];
+                      !accepts(PLUG_ACCEPTS_BROADCAST) && !plan.outputs.empty() &&
+                      plan.outputs[0].is_tensor && !plan.kernel_strides[0];
   if (!wanted) return;
   const OutputShape& output = plan.outputs[0];
   if (same_strides(output.sizes, output.strides, contiguous_strides(output.sizes))) return;
-  plan.permutation.resize(output.sizes.size());
-  std::iota(plan.permutation.begin(), plan.permutation.end(), 0);
-  std::stable_sort(plan.permutation.begin(), plan.permutation.end(), [&](int64_t a, int64_t b) {
-    return output.strides[static_cast<size_t>(a)] > output.strides[static_cast<size_t>(b)];
-  });
+  plan.permutation = contiguous_order(output.strides);
 }
 
 c10::SmallVector<at::Tensor, 4> BoundKernel::choose_outputs(Arguments arguments, const BoundPlan& plan,
@@ -266,7 +237,8 @@ bool BoundKernel::can_write_into(const at::Tensor& target, size_t index, Argumen
   const OutputShape& shape = plan.outputs[index];
   if (target.scalar_type() != shape.dtype || target.is_conj() || target.is_neg()) return false;
   const auto& strides = plan.kernel_strides[index] ? *plan.kernel_strides[index] : shape.strides;
-  const bool any_strides = accepts(PLUG_ACCEPTS_STRIDED) && at::has_internal_overlap(target) == at::MemOverlap::No;
+  const bool any_strides =
+      accepts(PLUG_ACCEPTS_STRIDED) && at::has_internal_overlap(target) == at::MemOverlap::No;
   if (!any_strides && !same_strides(shape.sizes, target.strides(), strides)) return false;
   bool is_free = true;
   for (size_t place : binding_.argument_of) {
@@ -314,7 +286,8 @@ at::Tensor BoundKernel::finish_tensor(size_t index, Arguments arguments, const a
   }
   if (!plan.outputs[index].is_tensor || !plan.kernel_strides[index]) return written;
   const OutputShape& shape = plan.outputs[index];
-  at::Tensor result = empty_on(Stream::current(written.device().index()), shape.sizes, shape.strides, shape.dtype);
+  at::Tensor result =
+      empty_on(Stream::current(written.device().index()), shape.sizes, shape.strides, shape.dtype);
   result.copy_(written);
   return result;
 }

@@ -28,7 +28,7 @@ struct InputPlan {
 
 struct BoundPlan {
   Reason refusal = Reason::kNone;  // not kNone: the kernel cannot take such a call
-  bool is_empty = false;  // pointwise on nothing: the kernel has nothing to do
+  bool is_empty = false;           // pointwise on nothing: the kernel has nothing to do
   bool inputs_ready = true;
   std::vector<InputPlan> inputs;  // by tensor argument, in order
   std::vector<OutputShape> outputs;
@@ -56,9 +56,11 @@ class BoundKernel {
 
   c10::SmallVector<at::Tensor, 4> choose_outputs(Arguments arguments, const BoundPlan& plan,
                                                  const Stream& stream) const;
-  at::Tensor choose_output(size_t index, Arguments arguments, const BoundPlan& plan, const Stream& stream) const;
+  at::Tensor choose_output(size_t index, Arguments arguments, const BoundPlan& plan,
+                           const Stream& stream) const;
   bool is_argument(const at::Tensor& target, Arguments arguments) const;
-  bool can_write_into(const at::Tensor& target, size_t index, Arguments arguments, const BoundPlan& plan) const;
+  bool can_write_into(const at::Tensor& target, size_t index, Arguments arguments,
+                      const BoundPlan& plan) const;
   void finish(torch::jit::Stack& stack, const KernelCall& call, c10::ArrayRef<at::Tensor> outputs,
               const BoundPlan& plan) const;
   at::Tensor finish_tensor(size_t index, Arguments arguments, const at::Tensor& written,

@@ -6,10 +6,10 @@
 #include <c10/core/DeviceGuard.h>
 
 #include "aten/arguments.h"
-#include "dtype.h"
 #include "aten/operator_kernel.h"
 #include "aten/shims.h"
 #include "aten/transfer.h"
+#include "dtype.h"
 #include "immortal.h"
 #include "runtime/event.h"
 #include "runtime/host_allocator.h"
@@ -68,7 +68,8 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
 
 // The CPU's copy_ on borrowed or staged memory: converts, broadcasts, resolves whatever there is.
 void copy_on_host(const at::Tensor& to, const at::Tensor& from) {
-  static auto& kernel = *immortal<OperatorKernel>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""));
+  static auto& kernel =
+      *immortal<OperatorKernel>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""));
   torch::jit::Stack stack{to, from, false};
   kernel.run(stack);
 }

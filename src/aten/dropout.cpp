@@ -11,7 +11,8 @@ namespace {
 
 // The CPU's native_dropout draws from the CPU's own generator, whatever device asks; this one draws
 // through bernoulli_, from the device's.
-std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
+std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p,
+                                                  std::optional<bool> train) {
   const at::TensorOptions mask_options = input.options().dtype(at::kBool);
   if (input.numel() == 0) return {input, at::empty_like(input, mask_options)};
   if (train.has_value() && !*train) return {input, at::ones_like(input, mask_options)};

@@ -41,15 +41,16 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides, Optiona
                          OptionalLayout layout, OptionalDevice device, std::optional<bool> pin_memory) {
   check_options(layout, pin_memory);
   const c10::DeviceGuard guard(c10::device_or_default(device));
-  return filled_if_deterministic(at::detail::empty_strided_generic(sizes, strides, &DeviceAllocator::instance(),
-                                                                   kKeys, c10::dtype_or_default(dtype)));
+  return filled_if_deterministic(at::detail::empty_strided_generic(
+      sizes, strides, &DeviceAllocator::instance(), kKeys, c10::dtype_or_default(dtype)));
 }
 
 // Zeros that take no memory: autograd's placeholder for a gradient that is zero.
 at::Tensor efficient_zeros(at::IntArrayRef sizes, OptionalDtype dtype, OptionalLayout /*layout*/,
                            OptionalDevice device, std::optional<bool> /*pin_memory*/) {
   at::native::ZeroTensorAllocator allocator(c10::device_or_default(device));
-  return at::detail::empty_generic(sizes, &allocator, kKeys | c10::DispatchKeySet(c10::DispatchKey::ZeroTensor),
+  return at::detail::empty_generic(sizes, &allocator,
+                                   kKeys | c10::DispatchKeySet(c10::DispatchKey::ZeroTensor),
                                    c10::dtype_or_default(dtype), std::nullopt);
 }
 

@@ -10,7 +10,8 @@ namespace {
 // Accelerators count integers too, and code written for them relies on it; the CPU's kernel takes
 // floating point only. Every int32 and every count below 2^53 is exact as float64.
 at::Tensor histogram(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max) {
-  static auto& kernel = *immortal<OperatorKernel>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::histc", ""));
+  static auto& kernel =
+      *immortal<OperatorKernel>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::histc", ""));
   if (c10::isIntegralType(self.scalar_type(), /*includeBool=*/false)) {
     return at::histc(self.to(at::kDouble), bins, min, max).to(self.scalar_type());
   }
@@ -21,7 +22,8 @@ at::Tensor histogram(const at::Tensor& self, int64_t bins, const at::Scalar& min
 
 at::Tensor& histogram_out(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max,
                           at::Tensor& out) {
-  TORCH_CHECK(self.dtype() == out.dtype(), "torch.histogram: input tensor and hist tensor should have the same dtype");
+  TORCH_CHECK(self.dtype() == out.dtype(),
+              "torch.histogram: input tensor and hist tensor should have the same dtype");
   out.resize_({bins});
   return out.copy_(histogram(self, bins, min, max));
 }

@@ -90,7 +90,8 @@ class OperatorJob final : public HostJob {
 
 // A host scalar is read when the operator is called, not when it runs.
 at::Tensor keep_host_scalar(const at::Tensor& tensor) {
-  return tensor.unsafeGetTensorImpl()->is_wrapped_number() ? tensor : at::clone(tensor);
+  return is_on_device(tensor) || tensor.unsafeGetTensorImpl()->is_wrapped_number() ? tensor
+                                                                                   : at::clone(tensor);
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const Stream& stream, LoanKin
   Call call{{std::make_move_iterator(first), std::make_move_iterator(stack.end())}, stream, kind, {}, 0};
   stack.erase(first, stack.end());
 
-  if (can_plan(call.arguments, stream) && kind == LoanKind::kBorrow) {
+  if (kind == LoanKind::kBorrow && can_plan(call.arguments)) {
     PlanKey key(call.arguments, facts_.shape_needs_scalars);
     std::shared_ptr<const HostPlan> plan = plans_.find(key);
     if (plan == nullptr && facts_.is_structured && is_proven(key)) {
@@ -141,7 +142,7 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const Stream& stream, LoanKin
 
 // Without a plan go: results that are not single tensors, shapes that data decide, and host tensors
 // that the caller may change before the operator runs.
-bool HostKernel::can_plan(Arguments arguments, const Stream& /*stream*/) const {
+bool HostKernel::can_plan(Arguments arguments) const {
   if (!facts_.returns_tensors || runtime().host_func == nullptr) return false;
   bool has_mask = false;
   bool has_host_tensor = false;
@@ -162,23 +163,15 @@ void HostKernel::replace_ambient(torch::jit::Stack& arguments, const Stream& str
   }
   if (!generator_argument_) return;
   c10::IValue& generator = arguments[*generator_argument_];
-  generator = cpu_generator_from(generator.isNone() ? default_generator(stream.device()) : generator.toGenerator());
+  generator =
+      cpu_generator_from(generator.isNone() ? default_generator(stream.device()) : generator.toGenerator());
 }
 
 void HostKernel::run_now(Call& call, std::shared_ptr<HostPlan>* learnt) const {
   Loan loan(call.kind, call.stream);
-  for (size_t i = 0; i < call.arguments.size(); ++i) {
-    for_each_tensor(call.arguments[i], [&](const at::Tensor& tensor) {
-      if (is_on_device(tensor)) loan.add(tensor, facts_.writes[i]);
-    });
-  }
+  loan.add_all(call.arguments, facts_.writes);
   loan.open();
-  torch::jit::Stack stack = call.arguments;
-  for (c10::IValue& value : stack) {
-    replace_tensors(value, [&](const at::Tensor& tensor) {
-      return is_on_device(tensor) ? loan.host_tensor(tensor) : tensor;
-    });
-  }
+  torch::jit::Stack stack = loan.host_arguments(call.arguments);
   replace_ambient(stack, call.stream);
   {
     const HostScope scope(at::get_num_threads());
@@ -222,11 +215,7 @@ std::shared_ptr<HostPlan> HostKernel::plan_by_shape(Arguments arguments) const {
 
 void HostKernel::run_planned(Call& call, const HostPlan& plan) const {
   Loan loan(call.kind, call.stream);
-  for (size_t i = 0; i < call.arguments.size(); ++i) {
-    for_each_tensor(call.arguments[i], [&](const at::Tensor& tensor) {
-      if (is_on_device(tensor)) loan.add(tensor, facts_.writes[i]);
-    });
-  }
+  loan.add_all(call.arguments, facts_.writes);
   std::vector<at::Tensor> results;
   for (const HostPlan::Output& output : plan.outputs) {
     if (output.is_new()) {
@@ -239,12 +228,8 @@ void HostKernel::run_planned(Call& call, const HostPlan& plan) const {
     }
   }
   loan.open_in_order();
-  torch::jit::Stack stack = call.arguments;
-  for (c10::IValue& value : stack) {
-    replace_tensors(value, [&](const at::Tensor& tensor) {
-      return is_on_device(tensor) ? loan.host_tensor(tensor) : keep_host_scalar(tensor);
-    });
-  }
+  for (c10::IValue& value : call.arguments) replace_tensors(value, keep_host_scalar);
+  torch::jit::Stack stack = loan.host_arguments(call.arguments);
   replace_ambient(stack, call.stream);
   std::vector<at::Tensor> outputs;
   for (size_t i = 0; i < results.size(); ++i) {

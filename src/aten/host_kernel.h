@@ -41,7 +41,7 @@ class HostKernel {
  private:
   struct Call;
 
-  bool can_plan(Arguments arguments, const Stream& stream) const;
+  bool can_plan(Arguments arguments) const;
   void run_now(Call& call, std::shared_ptr<HostPlan>* learnt) const;
   void run_planned(Call& call, const HostPlan& plan) const;
   std::shared_ptr<HostPlan> plan_by_shape(Arguments arguments) const;

@@ -5,8 +5,9 @@
 #include <atomic>
 
 #include "aten/arguments.h"
-#include "dtype.h"
+#include "aten/strides.h"
 #include "aten/transfer.h"
+#include "dtype.h"
 #include "plugin/serialize.h"
 #include "runtime/generator.h"
 
@@ -68,8 +69,9 @@ const plug_tensor* KernelCall::describe(const at::Tensor& tensor, bool written) 
   plug_tensor described{};
   described.ndim = -1;
   if (tensor.defined()) {
-    described.mem = is_on_device(tensor) ? memory_of(tensor)
-                                         : plug_mem{const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
+    described.mem = is_on_device(tensor)
+                        ? memory_of(tensor)
+                        : plug_mem{const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
     described.dtype = to_plug_dtype(tensor.scalar_type()).value_or(0);
     described.ndim = static_cast<int32_t>(tensor.dim());
     described.sizes = tensor.sizes().data();
@@ -215,9 +217,7 @@ plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, c
   }
   try {
     const at::IntArrayRef shape(sizes, static_cast<size_t>(ndim));
-    std::vector<int64_t> strides(shape.size(), 1);
-    for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
-    result_tensors_[index] = empty_on(stream_, shape, strides, *type);
+    result_tensors_[index] = empty_on(stream_, shape, contiguous_strides(shape), *type);
     results_[index] = tagged(PLUG_VALUE_TENSOR);
     results_[index].as.tensors = describe(result_tensors_[index], /*written=*/true);
     return PLUG_OK;

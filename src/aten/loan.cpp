@@ -13,8 +13,9 @@ namespace {
 constexpr uint64_t kSpanAlignment = 16;
 
 c10::Storage host_storage(c10::DataPtr data, size_t bytes) {
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
-                                               std::move(data), c10::GetCPUAllocator(), /*resizable=*/true);
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                               static_cast<int64_t>(bytes), std::move(data),
+                                               c10::GetCPUAllocator(), /*resizable=*/true);
 }
 
 int64_t items_before(const ByteSpan& span, const at::Tensor& tensor) {
@@ -37,6 +38,14 @@ void Loan::add(const at::Tensor& tensor, bool written) {
     if (tensor.numel() == 0) span.end = span.begin;
   }
   entries_.push_back({tensor, {}, find_buffer(storage, span, written)});
+}
+
+void Loan::add_all(Arguments arguments, const std::vector<bool>& writes) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
+      if (is_on_device(tensor)) add(tensor, writes[i]);
+    });
+  }
 }
 
 size_t Loan::find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written) {
@@ -126,6 +135,15 @@ const Loan::Entry* Loan::find(const at::Tensor& original) const {
 
 at::Tensor Loan::host_tensor(const at::Tensor& tensor) const { return find(tensor)->host; }
 
+torch::jit::Stack Loan::host_arguments(Arguments arguments) const {
+  torch::jit::Stack stack(arguments.begin(), arguments.end());
+  for (c10::IValue& value : stack) {
+    replace_tensors(
+        value, [&](const at::Tensor& tensor) { return is_on_device(tensor) ? host_tensor(tensor) : tensor; });
+  }
+  return stack;
+}
+
 void Loan::settle() {
   for (Buffer& buffer : buffers_) {
     if (buffer.written) settle_buffer(buffer);
@@ -141,7 +159,8 @@ void Loan::settle_buffer(Buffer& buffer) {
     has_resized_ = true;
     const uint64_t end = buffer.span.begin + buffer.host.nbytes();
     const c10::Storage storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(buffer.storage));
-    if (end > buffer.storage->nbytes()) at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, end);
+    if (end > buffer.storage->nbytes())
+      at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, end);
   }
   if (resized || kind_ == LoanKind::kStage) {
     write_storage(buffer.host.data(), *buffer.storage, buffer.span.begin, buffer.host.nbytes(), stream_);
@@ -158,7 +177,8 @@ void Loan::settle_shape(const Entry& entry) {
                     offset == entry.original.storage_offset();
   if (same) return;
   has_resized_ = true;
-  entry.original.unsafeGetTensorImpl()->set_sizes_and_strides(entry.host.sizes(), entry.host.strides(), offset);
+  entry.original.unsafeGetTensorImpl()->set_sizes_and_strides(entry.host.sizes(), entry.host.strides(),
+                                                              offset);
 }
 
 int64_t Loan::position_of(const at::Tensor& host) const {
@@ -179,10 +199,11 @@ at::Tensor Loan::result(const at::Tensor& host) {
   for (const Entry& entry : entries_) {
     const Buffer& buffer = buffers_[entry.buffer];
     if (!buffer.host.is_alias_of(host.storage())) continue;
-    at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(
-        c10::TensorImpl::VIEW, c10::Storage(entry.original.storage()), entry.original.key_set(), host.dtype());
-    view.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides(),
-                                                      host.storage_offset() + items_before(buffer.span, host));
+    at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW,
+                                                               c10::Storage(entry.original.storage()),
+                                                               entry.original.key_set(), host.dtype());
+    view.unsafeGetTensorImpl()->set_sizes_and_strides(
+        host.sizes(), host.strides(), host.storage_offset() + items_before(buffer.span, host));
     if (host.is_conj() != view.is_conj()) view._set_conj(host.is_conj());
     if (host.is_neg() != view.is_neg()) view._set_neg(host.is_neg());
     return view;

@@ -8,8 +8,12 @@
 // one call on one thread.
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
 #include <c10/util/SmallVector.h>
 
+#include <vector>
+
+#include "aten/arguments.h"
 #include "aten/transfer.h"
 #include "runtime/stream.h"
 
@@ -23,11 +27,15 @@ class Loan {
 
   // First name every tensor, then open, then ask for the CPU tensor of each.
   void add(const at::Tensor& tensor, bool written);
+  // Every device tensor among an operator's arguments.
+  void add_all(Arguments arguments, const std::vector<bool>& writes);
   // Waits for the stream: the kernel may run at once.
   void open();
   // Does not wait: the kernel must run in stream order. Only for a borrow.
   void open_in_order();
   at::Tensor host_tensor(const at::Tensor& tensor) const;
+  // The arguments with the CPU tensors in place of the device's.
+  torch::jit::Stack host_arguments(Arguments arguments) const;
 
   // After the kernel: what it wrote or resized reaches the device tensors.
   void settle();

@@ -25,8 +25,14 @@ constexpr UnmarkedWrite kUnmarkedWrites[] = {
 
 // PyTorch lets these take index tensors from the host whatever the device of the rest.
 constexpr std::string_view kHostIndices[] = {
-    "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl", "aten::_index_put_impl_",
-    "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::_unsafe_masked_index",
+    "aten::index",
+    "aten::index_put",
+    "aten::index_put_",
+    "aten::_index_put_impl",
+    "aten::_index_put_impl_",
+    "aten::_unsafe_index",
+    "aten::_unsafe_index_put",
+    "aten::_unsafe_masked_index",
     "aten::_unsafe_masked_index_put_accumulate",
 };
 

@@ -33,7 +33,8 @@ bool has_host_view(Arguments arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
       if (!is_on_device(tensor)) return;
       const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
-      if (storage.data() != nullptr && DeviceAllocator::instance().locate(storage).block->view == nullptr) all = false;
+      if (storage.data() != nullptr && DeviceAllocator::instance().locate(storage).block->view == nullptr)
+        all = false;
     });
   }
   return all;

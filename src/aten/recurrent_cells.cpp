@@ -43,7 +43,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input
 std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(const OptionalTensor& grad_hy,
                                                                   const OptionalTensor& grad_cy,
                                                                   const at::Tensor& cx, const at::Tensor& cy,
-                                                                  const at::Tensor& workspace, bool has_bias) {
+                                                                  const at::Tensor& workspace,
+                                                                  bool has_bias) {
   if (!is_given(grad_hy) && !is_given(grad_cy)) return {};
   const auto chunks = workspace.unsafe_chunk(4, 1);
   const at::Tensor &in = chunks[0], &forget = chunks[1], &cell = chunks[2], &out = chunks[3];
@@ -54,10 +55,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(const Optional
     grad_cell = grad_cell.add(grad_hy->mul(out).mul_(tanh_slope(squashed)));
     grad_out = grad_hy->mul(squashed).mul_(sigmoid_slope(out));
   }
-  at::Tensor grad_gates = at::cat({grad_cell.mul(cell).mul_(sigmoid_slope(in)),
-                                   grad_cell.mul(cx).mul_(sigmoid_slope(forget)),
-                                   grad_cell.mul(in).mul_(tanh_slope(cell)), grad_out},
-                                  1);
+  at::Tensor grad_gates =
+      at::cat({grad_cell.mul(cell).mul_(sigmoid_slope(in)), grad_cell.mul(cx).mul_(sigmoid_slope(forget)),
+               grad_cell.mul(in).mul_(tanh_slope(cell)), grad_out},
+              1);
   at::Tensor grad_bias = has_bias ? grad_gates.sum(0) : at::Tensor();
   return {grad_gates, grad_cell.mul(forget), grad_bias};
 }

@@ -25,7 +25,8 @@ using c10::OperatorName;
 // Composite for other devices, but what they are composed of refuses PrivateUse1, or sees in the
 // dispatcher's way of passing arguments no longer that two are one: carried out whole.
 constexpr std::string_view kCarriedOutWhole[] = {
-    "aten::addr_", "aten::conj_physical_", "aten::convolution", "aten::convolution_backward", "aten::mode.values",
+    "aten::addr_",       "aten::conj_physical_", "aten::convolution", "aten::convolution_backward",
+    "aten::mode.values",
 };
 
 std::string name_in_library(const OperatorName& name) {
@@ -106,7 +107,7 @@ bool has_kernel(const char* name) { return served_operators().count(name) != 0; 
 
 void register_operators(const Module& module) {
   static auto& library = *immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,
-                                                  __FILE__, uint32_t(__LINE__));
+                                                   __FILE__, uint32_t(__LINE__));
   add_factories(library);
   add_views(library);
   add_storage_operators(library);
@@ -117,7 +118,7 @@ void register_operators(const Module& module) {
   register_kernels(module, library);
 
   static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
-                                               uint32_t(__LINE__));
+                                                uint32_t(__LINE__));
   rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
   register_sparse_operators();
 }

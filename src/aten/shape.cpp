@@ -54,19 +54,14 @@ std::vector<OutputShape> shape_by_meta(const OperatorFacts& facts, Arguments arg
   return shapes_of(stack);
 }
 
-std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
+std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments arguments,
+                                          const Stream& stream) {
+  // Copies, so that nothing an operator may write comes back.
   Loan copies(LoanKind::kStage, stream);
-  for (const c10::IValue& value : arguments) {
-    for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (is_on_device(tensor)) copies.add(tensor, /*written=*/false);
-    });
-  }
+  copies.add_all(arguments, facts.writes);
   copies.open();
-  torch::jit::Stack stack(arguments.begin(), arguments.end());
+  torch::jit::Stack stack = copies.host_arguments(arguments);
   for (c10::IValue& value : stack) {
-    replace_tensors(value, [&](const at::Tensor& tensor) {
-      return is_on_device(tensor) ? copies.host_tensor(tensor) : tensor;
-    });
     if (value.isDevice()) value = c10::Device(c10::kCPU);
   }
   facts.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);

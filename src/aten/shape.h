@@ -12,7 +12,7 @@
 namespace torchplug {
 
 struct OutputShape {
-  bool is_tensor = true;   // false: a number, or an undefined tensor
+  bool is_tensor = true;  // false: a number, or an undefined tensor
   at::ScalarType dtype = at::ScalarType::Undefined;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;

@@ -1,9 +1,9 @@
 #include "aten/sparse.h"
 
 #include <ATen/SparseCsrTensorImpl.h>
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/SparseCsrTensorUtils.h>
 #include <ATen/SparseTensorImpl.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/_sparse_compressed_tensor_unsafe.h>
 #include <ATen/ops/_sparse_coo_tensor_unsafe.h>
 #include <torch/library.h>
@@ -24,11 +24,26 @@ using c10::DispatchKey;
 
 // Operators that make, read or mark a shell and leave its parts where they are.
 constexpr std::string_view kOnShell[] = {
-    "aten::_coalesced_", "aten::_dimI", "aten::_dimV", "aten::_indices", "aten::_nnz",
-    "aten::_sparse_coo_tensor_with_dims", "aten::_sparse_coo_tensor_with_dims_and_tensors", "aten::_values",
-    "aten::ccol_indices", "aten::col_indices", "aten::crow_indices", "aten::dense_dim",
-    "aten::empty.memory_format", "aten::indices", "aten::is_coalesced", "aten::row_indices",
-    "aten::sparse_dim", "aten::sparse_resize_", "aten::sparse_resize_and_clear_", "aten::values",
+    "aten::_coalesced_",
+    "aten::_dimI",
+    "aten::_dimV",
+    "aten::_indices",
+    "aten::_nnz",
+    "aten::_sparse_coo_tensor_with_dims",
+    "aten::_sparse_coo_tensor_with_dims_and_tensors",
+    "aten::_values",
+    "aten::ccol_indices",
+    "aten::col_indices",
+    "aten::crow_indices",
+    "aten::dense_dim",
+    "aten::empty.memory_format",
+    "aten::indices",
+    "aten::is_coalesced",
+    "aten::row_indices",
+    "aten::sparse_dim",
+    "aten::sparse_resize_",
+    "aten::sparse_resize_and_clear_",
+    "aten::values",
 };
 
 at::SparseTensorImpl& coo_shell(const at::Tensor& tensor) {
@@ -46,14 +61,15 @@ std::pair<at::Tensor, at::Tensor> compressed_indices(const at::Tensor& tensor) {
 at::Tensor move(const at::Tensor& tensor, c10::Device device) {
   if (!tensor.defined()) return tensor;
   if (tensor.is_sparse()) {
-    at::Tensor moved = at::_sparse_coo_tensor_unsafe(tensor._indices().to(device), tensor._values().to(device),
-                                                     tensor.sizes());
+    at::Tensor moved = at::_sparse_coo_tensor_unsafe(tensor._indices().to(device),
+                                                     tensor._values().to(device), tensor.sizes());
     return moved._coalesced_(tensor.is_coalesced());
   }
   if (at::sparse_csr::is_sparse_compressed(tensor)) {
     const auto [compressed, plain] = compressed_indices(tensor);
-    return at::_sparse_compressed_tensor_unsafe(compressed.to(device), plain.to(device), tensor.values().to(device),
-                                                tensor.sizes(), tensor.options().device(device));
+    return at::_sparse_compressed_tensor_unsafe(compressed.to(device), plain.to(device),
+                                                tensor.values().to(device), tensor.sizes(),
+                                                tensor.options().device(device));
   }
   return tensor.to(device);
 }
@@ -68,8 +84,8 @@ void write_back(const at::Tensor& original, const at::Tensor& host) {
     shell.set_coalesced(host.is_coalesced());
   } else if (at::sparse_csr::is_sparse_compressed(original)) {
     const auto [compressed, plain] = compressed_indices(host);
-    compressed_shell(original).set_member_tensors(compressed.to(device), plain.to(device), host.values().to(device),
-                                                  host.sizes());
+    compressed_shell(original).set_member_tensors(compressed.to(device), plain.to(device),
+                                                  host.values().to(device), host.sizes());
   } else {
     if (original.sizes() != host.sizes()) original.resize_(host.sizes());
     original.copy_(host);
@@ -134,7 +150,8 @@ void run_sparse(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
 // layouts would take its place otherwise. The fallback is for mixtures of dense and sparse.
 template <DispatchKey kKey, DispatchKey kCpuKey>
 void add_kernels() {
-  static auto& library = *immortal<torch::Library>(torch::Library::IMPL, "aten", kKey, __FILE__, uint32_t(__LINE__));
+  static auto& library =
+      *immortal<torch::Library>(torch::Library::IMPL, "aten", kKey, __FILE__, uint32_t(__LINE__));
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNamesForDispatchKey(kCpuKey)) {
     if (name.getNamespace() != "aten") continue;
@@ -142,7 +159,8 @@ void add_kernels() {
     library.impl(full.substr(full.find("::") + 2).c_str(),
                  torch::CppFunction::makeFromBoxedFunction<&run_sparse<kCpuKey>>());
   }
-  static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", kKey, __FILE__, uint32_t(__LINE__));
+  static auto& rest =
+      *immortal<torch::Library>(torch::Library::IMPL, "_", kKey, __FILE__, uint32_t(__LINE__));
   rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_sparse<kCpuKey>>());
 }
 

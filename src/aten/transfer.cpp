@@ -69,7 +69,8 @@ at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {
   return copy;
 }
 
-at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype) {
+at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
+                    at::ScalarType dtype) {
   const caffe2::TypeMeta type = c10::scalarTypeToTypeMeta(dtype);
   const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, type.itemsize());
   DeviceAllocator& allocator = DeviceAllocator::instance();

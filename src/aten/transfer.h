@@ -32,6 +32,7 @@ void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t b
 at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream);
 
 // An uninitialised device tensor, with memory from the given stream.
-at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype);
+at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
+                    at::ScalarType dtype);
 
 }  // namespace torchplug

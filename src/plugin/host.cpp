@@ -38,9 +38,7 @@ const char* option(const plug_host* /*host*/, const char* key) {
   return std::getenv(name.c_str());
 }
 
-CallServices& services(const plug_call* call) {
-  return *static_cast<CallServices*>(call->host_private);
-}
+CallServices& services(const plug_call* call) { return *static_cast<CallServices*>(call->host_private); }
 
 plug_status scratch(const plug_host* /*host*/, const plug_call* call, uint64_t bytes, plug_mem* mem) {
   return services(call).scratch(bytes, mem);

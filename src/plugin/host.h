@@ -21,8 +21,8 @@ class CallServices {
 };
 
 // Receives what plugins report about work that failed after it was enqueued.
-using ReportHandler = void (*)(int32_t device, plug_stream stream, uint64_t sequence,
-                               plug_status status, const char* message);
+using ReportHandler = void (*)(int32_t device, plug_stream stream, uint64_t sequence, plug_status status,
+                               const char* message);
 void set_report_handler(ReportHandler handler);
 
 plug_host make_host_table();

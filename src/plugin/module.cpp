@@ -89,8 +89,8 @@ void check_group(const plug_runtime& table, Group group, const std::string& name
     TORCH_CHECK(false, "Plugin '", name, "' leaves out what every device needs: ", missing,
                 ". Set these members of its plug_runtime.");
   }
-  TORCH_CHECK(false, "Plugin '", name, "' gives only part of the group '", group_name(group),
-              "': it has ", present, " and lacks ", missing, ". Give all of them or none.");
+  TORCH_CHECK(false, "Plugin '", name, "' gives only part of the group '", group_name(group), "': it has ",
+              present, " and lacks ", missing, ". Give all of them or none.");
 }
 
 // Copies what the owner of `table` knew of it; the rest stays zero.
@@ -116,20 +116,21 @@ EntryPoint find_entry_point(void* library, const std::string& path) {
   if (void* symbol = ::dlsym(library, kEntryPoint)) return reinterpret_cast<EntryPoint>(symbol);
   for (int major = 1; major < 100; ++major) {
     const std::string other = "torchplug_plugin_v" + std::to_string(major);
-    TORCH_CHECK(::dlsym(library, other.c_str()) == nullptr, "The plugin at '", path,
-                "' speaks version ", major, " of the torchplug ABI and this torchplug speaks version ",
-                PLUG_ABI_MAJOR, ". Install a torchplug for version ", major,
+    TORCH_CHECK(::dlsym(library, other.c_str()) == nullptr, "The plugin at '", path, "' speaks version ",
+                major, " of the torchplug ABI and this torchplug speaks version ", PLUG_ABI_MAJOR,
+                ". Install a torchplug for version ", major,
                 ", or build the plugin against this one's plug.h.");
   }
-  TORCH_CHECK(false, "The library at '", path, "' is not a torchplug plugin: it exports no ",
-              kEntryPoint, "().");
+  TORCH_CHECK(false, "The library at '", path, "' is not a torchplug plugin: it exports no ", kEntryPoint,
+              "().");
 }
 
 // By hand: PyTorch's libraries export a std::regex of another compiler's, and a call may end there.
 void check_name(const std::string& name, const std::string& path) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
-  TORCH_CHECK(!name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_allowed), "The plugin at '", path, "' calls itself '", name,
+  TORCH_CHECK(!name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_allowed),
+              "The plugin at '", path, "' calls itself '", name,
               "'. A device name is lower-case letters, digits and '_', beginning with a letter.");
 }
 
@@ -144,8 +145,8 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   const plug_module* given = nullptr;
   take_plugin_error();
   const plug_status status = entry_point(&module->host, &given);
-  TORCH_CHECK(status == PLUG_OK && given != nullptr, "The plugin at '", path,
-              "' refused to start (", status_name(status), "): ", take_plugin_error());
+  TORCH_CHECK(status == PLUG_OK && given != nullptr, "The plugin at '", path, "' refused to start (",
+              status_name(status), "): ", take_plugin_error());
 
   const plug_module table = adopt(*given, "plug_module", path);
   module->name = table.name == nullptr ? "" : table.name;

@@ -54,12 +54,14 @@ PYBIND11_MODULE(_C, module) {
   module.def("device_count", [] { return int{device_count()}; });
   module.def("current_device", [] { return int{current_device()}; });
   module.def("set_device", [](int device) { set_current_device(static_cast<DeviceIndex>(device)); });
-  module.def("exchange_device", [](int device) { return int{exchange_current_device(static_cast<DeviceIndex>(device))}; });
+  module.def("exchange_device",
+             [](int device) { return int{exchange_current_device(static_cast<DeviceIndex>(device))}; });
   module.def("open_device", [](int device) { ensure_open(static_cast<DeviceIndex>(device)); }, NoGil());
   module.def("is_open", [](int device) { return is_open(static_cast<DeviceIndex>(device)); });
   module.def("is_forked", &is_forked);
   module.def("properties", &properties);
-  module.def("synchronize", [](int device) { synchronize_device(static_cast<DeviceIndex>(device)); }, NoGil());
+  module.def(
+      "synchronize", [](int device) { synchronize_device(static_cast<DeviceIndex>(device)); }, NoGil());
   module.def("default_generator", &generator);
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);

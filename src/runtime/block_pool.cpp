@@ -63,7 +63,8 @@ std::string in_words(size_t bytes) {
 // follows them.
 char* reserve_addresses(size_t bytes) {
   void* address = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  TORCH_CHECK_WITH(OutOfMemoryError, address != MAP_FAILED, "No address space is left for ", bytes, " bytes.");
+  TORCH_CHECK_WITH(OutOfMemoryError, address != MAP_FAILED, "No address space is left for ", bytes,
+                   " bytes.");
   return static_cast<char*>(address);
 }
 
@@ -162,8 +163,7 @@ Block* BlockPool::make(const Stream& stream, size_t bytes) {
   if (runtime().host_view != nullptr && runtime().host_view(device_, base, &view) != PLUG_OK) view = nullptr;
   const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
   char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
-  auto block = std::make_unique<Block>(
-      Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}});
+  auto block = std::make_unique<Block>(Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}});
   Block* made = block.get();
   owned_.emplace(made, std::move(block));
   reserved_bytes_ += bytes;
@@ -210,8 +210,8 @@ void BlockPool::throw_out_of_memory(size_t bytes, const std::string& said) {
   const size_t in_use = reserved_bytes_ - cached_bytes_;
   TORCH_CHECK_WITH(OutOfMemoryError, false, active_module().name, ":", int{device_},
                    " is out of memory: tried to allocate ", in_words(bytes), "; of ", in_words(total_bytes),
-                   " the device has ", in_words(free_bytes), " free and torchplug holds ",
-                   in_words(in_use), " in use and ", in_words(cached_bytes_),
+                   " the device has ", in_words(free_bytes), " free and torchplug holds ", in_words(in_use),
+                   " in use and ", in_words(cached_bytes_),
                    " cached. The plugin said: ", said.empty() ? "nothing" : said, ".");
 }
 

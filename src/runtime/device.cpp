@@ -95,8 +95,8 @@ Entry& entry(DeviceIndex device) {
   Devices& all = devices();
   TORCH_CHECK(all.failure.empty(), all.failure);
   const auto count = static_cast<int>(all.entries.size());
-  TORCH_CHECK(device >= 0 && device < count, "There is no device ", active_module().name, ":",
-              int{device}, ". ",
+  TORCH_CHECK(device >= 0 && device < count, "There is no device ", active_module().name, ":", int{device},
+              ". ",
               count == 0 ? std::string("The plugin found no device.")
                          : "Devices run from 0 to " + std::to_string(count - 1) + ".");
   return *all.entries[static_cast<size_t>(device)];
@@ -140,8 +140,8 @@ bool DeviceInfo::holds(plug_dtype dtype) const {
 void set_active_module(const Module& module) {
   const Module* before = nullptr;
   if (!active.compare_exchange_strong(before, &module) && before != &module) {
-    TORCH_CHECK(false, "Device plugin '", module.name, "' (", module.path,
-                ") cannot be used beside '", before->name, "' (", before->path,
+    TORCH_CHECK(false, "Device plugin '", module.name, "' (", module.path, ") cannot be used beside '",
+                before->name, "' (", before->path,
                 "): a process has one device plugin. Choose it with TORCHPLUG_DEVICE.");
   }
   if (before == nullptr && module.runtime.shutdown != nullptr) std::atexit(shut_down);
@@ -151,8 +151,9 @@ bool has_active_module() { return active.load(std::memory_order_acquire) != null
 
 const Module& active_module() {
   const Module* module = active.load(std::memory_order_acquire);
-  TORCH_CHECK(module != nullptr, "No device plugin is loaded. Set TORCHPLUG_DEVICE to a device's name or "
-                                 "to the path of a plugin, or call torchplug.load(path).");
+  TORCH_CHECK(module != nullptr,
+              "No device plugin is loaded. Set TORCHPLUG_DEVICE to a device's name or "
+              "to the path of a plugin, or call torchplug.load(path).");
   return *module;
 }
 

@@ -37,9 +37,9 @@ using Stats = c10::CachingDeviceAllocator::DeviceStats;
 
 template <class Function>
 void for_each_array(Stats& stats, Function function) {
-  for (auto* array : {&stats.allocation, &stats.segment, &stats.active, &stats.inactive_split,
-                      &stats.allocated_bytes, &stats.reserved_bytes, &stats.active_bytes,
-                      &stats.inactive_split_bytes, &stats.requested_bytes}) {
+  for (auto* array :
+       {&stats.allocation, &stats.segment, &stats.active, &stats.inactive_split, &stats.allocated_bytes,
+        &stats.reserved_bytes, &stats.active_bytes, &stats.inactive_split_bytes, &stats.requested_bytes}) {
     for (auto& stat : *array) function(stat);
   }
 }
@@ -91,7 +91,8 @@ void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream)
   const Stream user(stream);
   std::lock_guard lock(pool(block->stream.device()).lock);
   auto& used_on = block->used_on;
-  const bool known = user == block->stream || std::find(used_on.begin(), used_on.end(), user) != used_on.end();
+  const bool known =
+      user == block->stream || std::find(used_on.begin(), used_on.end(), user) != used_on.end();
   if (!known) used_on.push_back(user);
 }
 

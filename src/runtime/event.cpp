@@ -22,7 +22,8 @@ void Event::record(const Stream& stream) {
               " cannot be recorded on a stream of device ", int{stream.device()}, ".");
   ensure_open(device_);
   recorded_at_ = std::chrono::steady_clock::now();
-  if (handle_ != nullptr) check(runtime().event_record(device_, handle_, stream.handle()), "event_record", device_);
+  if (handle_ != nullptr)
+    check(runtime().event_record(device_, handle_, stream.handle()), "event_record", device_);
 }
 
 void Event::block(const Stream& stream) const {

@@ -42,7 +42,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     return capability;
   }
 
-  c10::Stream getStream(c10::Device device) const override { return Stream::current(index_of(device)).unwrap(); }
+  c10::Stream getStream(c10::Device device) const override {
+    return Stream::current(index_of(device)).unwrap();
+  }
   c10::Stream getDefaultStream(c10::Device device) const override {
     return Stream::default_of(index_of(device)).unwrap();
   }

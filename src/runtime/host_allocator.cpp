@@ -58,7 +58,8 @@ class PinnedAllocator final : public at::HostAllocator {
     std::lock_guard lock(blocks_lock_);
     PinnedBlock* block = find(address);
     if (block == nullptr) return false;
-    const bool known = std::find(block->used_on.begin(), block->used_on.end(), stream) != block->used_on.end();
+    const bool known =
+        std::find(block->used_on.begin(), block->used_on.end(), stream) != block->used_on.end();
     if (!known) block->used_on.push_back(stream);
     return true;
   }
@@ -133,7 +134,8 @@ class PinnedAllocator final : public at::HostAllocator {
       check(runtime().host_alloc(bytes, &address), "host_alloc", -1);
     } else {
       address = std::aligned_alloc(kAlignment, bytes);
-      TORCH_CHECK_WITH(OutOfMemoryError, address != nullptr, "The host has no ", bytes, " bytes left to pin.");
+      TORCH_CHECK_WITH(OutOfMemoryError, address != nullptr, "The host has no ", bytes,
+                       " bytes left to pin.");
     }
     auto block = std::make_unique<PinnedBlock>(PinnedBlock{static_cast<char*>(address), bytes, {}, {}});
     PinnedBlock* made = block.get();

@@ -98,7 +98,8 @@ Stream Stream::from_pool(DeviceIndex device, int priority) {
   TORCH_CHECK(active_module().has_streams(), "Device '", active_module().name,
               "' is synchronous: its plugin has no streams, and work is done when the call returns.");
   const DeviceInfo& info = device_info(device);
-  const int clamped = std::clamp(priority, info.priority_high, std::max(info.priority_high, info.priority_low));
+  const int clamped =
+      std::clamp(priority, info.priority_high, std::max(info.priority_high, info.priority_low));
   return {device, table(device).next_of_pool(device, clamped)};
 }
 
@@ -110,7 +111,8 @@ Stream Stream::exchange_current() const {
 
 void Stream::enqueue(std::unique_ptr<HostJob> job) const {
   auto queued = std::make_unique<QueuedJob>(QueuedJob{std::move(job), device_});
-  check(runtime().host_func(device_, handle(), run_queued, release_queued, queued.get()), "host_func", device_);
+  check(runtime().host_func(device_, handle(), run_queued, release_queued, queued.get()), "host_func",
+        device_);
   // Owned by the stream from here on: release_queued takes it back.
   static_cast<void>(queued.release());
   synchronize_if_blocking();
