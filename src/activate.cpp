@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "aten/register.h"
+#include "plugin/serialize.h"
 #include "runtime/device.h"
 #include "runtime/device_allocator.h"
 #include "runtime/failure.h"
@@ -17,10 +18,11 @@ namespace torchplug {
 std::string activate(const std::string& path) {
   static std::mutex activation_lock;
   std::lock_guard lock(activation_lock);
-  const Module& module = load_module(path);
-  const bool is_first = !has_active_module();
+  Module& module = load_module(path);
+  static bool is_registered = false;
   set_active_module(module);
-  if (!is_first) return module.name;
+  if (is_registered) return module.name;
+  if ((module.flags & PLUG_SERIALIZE) != 0) serialize(module);
   listen_to_plugin_reports();
   register_hooks();
   c10::register_privateuse1_backend(module.name);
@@ -28,6 +30,7 @@ std::string activate(const std::string& path) {
   at::setHostAllocator(kDeviceType, &host_allocator());
   register_guard();
   register_operators(module);
+  is_registered = true;
   return module.name;
 }
 

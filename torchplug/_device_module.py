@@ -99,7 +99,8 @@ class DeviceModule(ModuleType):
 
     def default_stream(self, device: Any = None) -> torch.Stream:
         index = self._index(device)
-        return torch.Stream(stream_id=0, device_index=index, device_type=20)
+        kind = self.current_stream(index).device_type
+        return torch.Stream(stream_id=0, device_index=index, device_type=kind)
 
     def set_stream(self, stream: torch.Stream | None) -> None:
         if stream is not None:

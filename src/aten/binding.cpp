@@ -39,7 +39,8 @@ std::string fit_arguments(const FunctionSchema& kernel, const FunctionSchema& to
   for (const Argument& argument : kernel.arguments()) {
     const auto place = find_argument(torch, argument.name());
     if (!place) return "PyTorch's has no argument '" + argument.name() + "'";
-    const Fit fitted = fit(argument.real_type(), torch.arguments()[*place].real_type());
+    Fit fitted = fit(argument.real_type(), torch.arguments()[*place].real_type());
+    if (fitted == Fit::kNo) fitted = fit(argument.type(), torch.arguments()[*place].type());
     if (fitted == Fit::kNo) return "argument '" + argument.name() + "' has another type";
     used[*place] = true;
     binding.argument_of.push_back(*place);
@@ -122,7 +123,7 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
   std::optional<FunctionSchema> parsed;
   try {
     parsed = torch::jit::parseSchema(kernel.schema);
-  } catch (const c10::Error& error) {
+  } catch (const std::exception&) {
     log_unfit(kernel, plugin, "its schema cannot be read");
     return {};
   }

@@ -92,9 +92,19 @@ Reason BoundKernel::run(torch::jit::Stack& stack, const Stream& stream) {
   const plug_status status = plan->is_empty ? PLUG_OK : call.run();
   if (status == PLUG_UNSUPPORTED) return Reason::kDeclined;
   check(status, binding_.kernel->schema, stream.device());
+  if (!plan->inputs_ready) write_back(arguments, prepared);
   finish(stack, call, outputs, *plan);
   stream.synchronize_if_blocking();
   return Reason::kNone;
+}
+
+// What the kernel wrote of an argument that had to be prepared for it reaches the caller's tensor.
+void BoundKernel::write_back(Arguments arguments, Arguments prepared) const {
+  for (size_t i = 0; i < binding_.writes.size(); ++i) {
+    const c10::IValue& given = arguments[binding_.argument_of[i]];
+    if (!binding_.writes[i] || !given.isTensor() || !given.toTensor().defined()) continue;
+    if (!given.toTensor().is_same(prepared[i].toTensor())) given.toTensor().copy_(prepared[i].toTensor());
+  }
 }
 
 Reason BoundKernel::check_arguments(Arguments arguments) const {
@@ -114,7 +124,9 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
   for (const c10::IValue& value : arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
       const auto dtype = to_plug_dtype(tensor.scalar_type());
-      if (!dtype || !info.holds(*dtype)) plan->refusal = Reason::kDtype;
+      const bool converted =
+          tensor.unsafeGetTensorImpl()->is_wrapped_number() && !accepts(PLUG_ACCEPTS_MIXED);
+      if (!converted && (!dtype || !info.holds(*dtype))) plan->refusal = Reason::kDtype;
       if (tensor.layout() != at::kStrided) plan->refusal = Reason::kArguments;
     });
   }
@@ -125,6 +137,10 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
   } else {
     plan->outputs = shape_any(functional_facts_, arguments.slice(0, input_count), stream);
   }
+  if (!fits_outputs(arguments, *plan)) {
+    plan->refusal = Reason::kArguments;
+    return plan;
+  }
   plan_outputs(*plan);
   plan_inputs(arguments.slice(0, input_count), *plan);
   plan_permutation(*plan);
@@ -133,6 +149,17 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
   };
   plan->is_empty = is_pointwise_ && std::all_of(plan->outputs.begin(), plan->outputs.end(), has_no_elements);
   return plan;
+}
+
+// Only pointwise operators cast their result to the dtype of an out=; what others say to one, the CPU
+// says.
+bool BoundKernel::fits_outputs(Arguments arguments, const BoundPlan& plan) const {
+  if (binding_.form != Form::kOut || is_pointwise_) return true;
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const at::Tensor& target = arguments[binding_.out_arguments[i]].toTensor();
+    if (plan.outputs[i].is_tensor && target.scalar_type() != plan.outputs[i].dtype) return false;
+  }
+  return true;
 }
 
 // An output the kernel cannot write as it will be is written contiguous first and copied.
@@ -238,7 +265,7 @@ bool BoundKernel::can_write_into(const at::Tensor& target, size_t index, Argumen
   if (target.scalar_type() != shape.dtype || target.is_conj() || target.is_neg()) return false;
   const auto& strides = plan.kernel_strides[index] ? *plan.kernel_strides[index] : shape.strides;
   const bool any_strides =
-      accepts(PLUG_ACCEPTS_STRIDED) && at::has_internal_overlap(target) == at::MemOverlap::No;
+      accepts(PLUG_ACCEPTS_STRIDED) && at::has_internal_overlap(target) != at::MemOverlap::Yes;
   if (!any_strides && !same_strides(shape.sizes, target.strides(), strides)) return false;
   bool is_free = true;
   for (size_t place : binding_.argument_of) {
@@ -280,7 +307,11 @@ at::Tensor BoundKernel::finish_tensor(size_t index, Arguments arguments, const a
                                       const BoundPlan& plan) const {
   if (binding_.form != Form::kFunctional) {
     const at::Tensor& target = arguments[binding_.out_arguments[index]].toTensor();
-    if (accepts(PLUG_SHAPES_OUTPUT)) at::native::resize_output(target, written.sizes());
+    if (accepts(PLUG_SHAPES_OUTPUT)) {
+      TORCH_CHECK(target.scalar_type() == written.scalar_type(), "Expected out tensor to have dtype ",
+                  written.scalar_type(), ", but got ", target.scalar_type(), " instead");
+      at::native::resize_output(target, written.sizes());
+    }
     if (!written.is_same(target)) target.copy_(written);
     return target;
   }

@@ -48,6 +48,8 @@ class BoundKernel {
 
  private:
   Reason check_arguments(Arguments arguments) const;
+  void write_back(Arguments arguments, Arguments prepared) const;
+  bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;
   std::shared_ptr<BoundPlan> make_plan(Arguments arguments, const Stream& stream) const;
   void plan_inputs(Arguments arguments, BoundPlan& plan) const;
   void plan_outputs(BoundPlan& plan) const;

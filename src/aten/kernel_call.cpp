@@ -108,6 +108,11 @@ plug_value KernelCall::convert(const c10::IValue& value, bool written) {
   if (value.isNone()) return plug_value{};
   if (value.isBool()) return integer(PLUG_VALUE_BOOL, value.toBool() ? 1 : 0);
   if (value.isInt()) return integer(PLUG_VALUE_INT, value.toInt());
+  if (value.isUnsigned()) {
+    plug_value number = tagged(PLUG_VALUE_UINT);
+    number.as.u = value.toUInt();
+    return number;
+  }
   if (value.isDouble()) {
     plug_value number = tagged(PLUG_VALUE_FLOAT);
     number.as.f = value.toDouble();
@@ -198,13 +203,17 @@ plug_status KernelCall::run() {
 }
 
 plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
+  if (bytes == 0) {
+    *mem = {nullptr, 0, stream_.device(), 0};
+    return PLUG_OK;
+  }
   try {
     c10::DataPtr data = DeviceAllocator::instance().allocate_on(stream_, bytes);
     *mem = DeviceAllocator::instance().locate(data.get()).memory();
     scratch_.push_back(std::move(data));
     return PLUG_OK;
-  } catch (const std::exception& error) {
-    module_.host.set_error(&module_.host, error.what());
+  } catch (const c10::Error& error) {
+    module_.host.set_error(&module_.host, error.what_without_backtrace());
     return PLUG_NO_MEMORY;
   }
 }
@@ -221,17 +230,22 @@ plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, c
     results_[index] = tagged(PLUG_VALUE_TENSOR);
     results_[index].as.tensors = describe(result_tensors_[index], /*written=*/true);
     return PLUG_OK;
-  } catch (const std::exception& error) {
-    module_.host.set_error(&module_.host, error.what());
+  } catch (const c10::Error& error) {
+    module_.host.set_error(&module_.host, error.what_without_backtrace());
     return PLUG_NO_MEMORY;
   }
 }
 
 plug_status KernelCall::rng(uint64_t draws, plug_rng* rng) {
   const at::Generator& generator = generator_.defined() ? generator_ : default_generator(stream_.device());
-  const Draw draw = at::check_generator<PhiloxGenerator>(generator)->draw(draws);
-  *rng = {draw.seed, draw.offset, nullptr};
-  return PLUG_OK;
+  try {
+    const Draw draw = at::check_generator<PhiloxGenerator>(generator)->draw(draws);
+    *rng = {draw.seed, draw.offset, nullptr};
+    return PLUG_OK;
+  } catch (const c10::Error& error) {
+    module_.host.set_error(&module_.host, error.what_without_backtrace());
+    return PLUG_INVALID;
+  }
 }
 
 }  // namespace torchplug

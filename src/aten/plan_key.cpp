@@ -93,6 +93,10 @@ void PlanKey::add(const c10::IValue& value) {
     if (with_scalars_) add_word(std::bit_cast<uint64_t>(value.toDouble()));
   } else if (value.isComplexDouble()) {
     add_kind(kComplex);
+    if (with_scalars_) {
+      add_word(std::bit_cast<uint64_t>(value.toComplexDouble().real()));
+      add_word(std::bit_cast<uint64_t>(value.toComplexDouble().imag()));
+    }
   } else if (value.isString()) {
     add_text(value.toStringView());
   } else if (value.isDevice()) {

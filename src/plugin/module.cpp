@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <climits>
@@ -12,7 +13,6 @@
 #include <mutex>
 
 #include "immortal.h"
-#include "plugin/serialize.h"
 
 namespace torchplug {
 namespace {
@@ -99,7 +99,8 @@ Table adopt(const Table& table, const char* type, const std::string& name) {
   TORCH_CHECK(table.size >= sizeof(uint32_t), "Plugin '", name, "' gives a ", type, " whose size is ",
               table.size, ". Set .size = sizeof(", type, ").");
   Table adopted{};
-  std::memcpy(&adopted, &table, std::min<size_t>(table.size, sizeof(Table)));
+  const size_t whole = table.size / alignof(Table) * alignof(Table);  // a member reached in part is absent
+  std::memcpy(&adopted, &table, std::min(whole, sizeof(Table)));
   adopted.size = sizeof(Table);
   return adopted;
 }
@@ -157,7 +158,6 @@ std::unique_ptr<Module> open_module(const std::string& path) {
               "' has no runtime table. Set .runtime of its plug_module.");
   module->runtime = adopt_runtime(*table.runtime, module->name);
   if (table.kernels != nullptr) module->kernels = adopt_kernels(*table.kernels, module->name);
-  if ((module->flags & PLUG_SERIALIZE) != 0) serialize(*module);
   return module;
 }
 
@@ -187,12 +187,16 @@ std::vector<plug_kernel> adopt_kernels(const plug_kernels& given, const std::str
   return kernels;
 }
 
-const Module& load_module(const std::string& path) {
+Module& load_module(const std::string& path) {
   static std::mutex modules_lock;
-  static auto& modules = *immortal<std::map<std::string, std::unique_ptr<Module>>>();
+  static auto& modules = *immortal<std::map<std::pair<dev_t, ino_t>, std::unique_ptr<Module>>>();
   const std::string resolved = real_path(path);
+  // By device and inode, as the loader tells libraries apart: a hard link is the same library.
+  struct stat file {};
+  TORCH_CHECK(::stat(resolved.c_str(), &file) == 0, "There is no plugin at '", path,
+              "': ", std::strerror(errno), ".");
   std::lock_guard lock(modules_lock);
-  std::unique_ptr<Module>& module = modules[resolved];
+  std::unique_ptr<Module>& module = modules[{file.st_dev, file.st_ino}];
   if (module == nullptr) module = open_module(resolved);
   return *module;
 }

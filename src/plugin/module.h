@@ -25,7 +25,7 @@ struct Module {
 
 // Opens the library at `path`, calls its entry point and checks what it gave. The same file, by
 // whatever path, is opened once. Throws c10::Error with one sentence that says what is wrong.
-const Module& load_module(const std::string& path);
+Module& load_module(const std::string& path);
 
 // The two halves of load_module that need no library; tests use them on tables of their own.
 plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name);

@@ -48,14 +48,15 @@ void lock_members(plug_runtime& table) {
 void serialize(Module& module) {
   using R = plug_runtime;
   R& table = module.runtime;
+  if (table.device_count == Locked<&R::device_count>::call) return;
   inner = table;
   lock_members<&R::device_count, &R::device_info, &R::device_sync, &R::mem_alloc, &R::mem_free, &R::copy,
-               &R::device_open, &R::stream_create, &R::stream_destroy, &R::stream_query, &R::event_create,
-               &R::event_destroy, &R::event_record, &R::event_wait, &R::event_query, &R::event_elapsed,
-               &R::mem_info, &R::mem_fill, &R::copy_strided, &R::host_func, &R::peer_access, &R::host_view,
-               &R::host_alloc, &R::host_free, &R::capture_begin, &R::capture_end, &R::capture_replay,
-               &R::capture_destroy, &R::ipc_export, &R::ipc_import, &R::ipc_close, &R::ipc_export_event,
-               &R::ipc_import_event>(table);
+               &R::device_open, &R::shutdown, &R::stream_create, &R::stream_destroy, &R::stream_query,
+               &R::event_create, &R::event_destroy, &R::event_record, &R::event_wait, &R::event_query,
+               &R::event_elapsed, &R::mem_info, &R::mem_fill, &R::copy_strided, &R::host_func,
+               &R::peer_access, &R::host_view, &R::host_alloc, &R::host_free, &R::capture_begin,
+               &R::capture_end, &R::capture_replay, &R::capture_destroy, &R::ipc_export, &R::ipc_import,
+               &R::ipc_close, &R::ipc_export_event, &R::ipc_import_event>(table);
   if (module.has_streams()) {
     table.stream_sync = Polled<&R::stream_query, &R::stream_sync>::call;
     table.event_sync = Polled<&R::event_query, &R::event_sync>::call;

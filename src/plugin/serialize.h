@@ -9,7 +9,7 @@
 
 namespace torchplug {
 
-// Replaces the functions of module.runtime by ones that take the lock.
+// Replaces the functions of module.runtime, the process's one device plugin, by ones that take the lock.
 void serialize(Module& module);
 
 // Held around a kernel; empty for a plugin that may be called concurrently.

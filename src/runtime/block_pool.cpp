@@ -97,7 +97,7 @@ void BlockPool::give(Block* block) {
   }
   Pending pending{block, {}};
   for (const Stream& stream : block->used_on) {
-    pending.events.push_back(std::make_unique<Event>(device_, /*with_timing=*/false));
+    pending.events.push_back(std::make_unique<Event>(stream.device(), /*with_timing=*/false));
     pending.events.back()->record(stream);
   }
   block->used_on.clear();

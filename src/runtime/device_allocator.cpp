@@ -6,7 +6,9 @@
 #include <memory>
 
 #include "immortal.h"
+#include "plugin/serialize.h"
 #include "runtime/block_pool.h"
+#include "runtime/failure.h"
 
 namespace torchplug {
 namespace {
@@ -21,14 +23,20 @@ BlockPool& pool(DeviceIndex device) {
 }
 
 // The deleter of every DataPtr this allocator gives out. In a forked child the plugin and its locks
-// are out of reach, and the child's copy of the memory goes when it ends.
+// are out of reach, and the child's copy of the memory goes when it ends. A deleter cannot throw: a
+// block that the plugin will not let us wait for is never used again, and the reason is kept.
 void release_block(void* context) {
   auto* block = static_cast<Block*>(context);
   const DeviceIndex device = block->stream.device();
   if (!is_open(device)) return;
-  BlockPool& owner = pool(device);
-  std::lock_guard lock(owner.lock);
-  owner.give(block);
+  try {
+    BlockPool& owner = pool(device);
+    const auto calls = lock_calls(active_module());
+    std::lock_guard lock(owner.lock);
+    owner.give(block);
+  } catch (...) {
+    record_failure(device, std::current_exception());
+  }
 }
 
 void release_nothing(void* /*context*/) {}
@@ -62,6 +70,8 @@ c10::DataPtr DeviceAllocator::allocate_on(const Stream& stream, size_t bytes) {
   ensure_open(stream.device());
   if (bytes == 0) return {nullptr, nullptr, &release_nothing, device};
   BlockPool& owner = pool(stream.device());
+  // Before the pool's lock: a kernel that asks for scratch memory holds it already.
+  const auto calls = lock_calls(active_module());
   std::lock_guard lock(owner.lock);
   Block* block = owner.take(stream, bytes);
   return {block->address, block, &release_block, device};
@@ -80,6 +90,7 @@ void DeviceAllocator::emptyCache(c10::MempoolId_t /*pool*/) {
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     if (!is_open(device)) continue;
     BlockPool& owner = pool(device);
+    const auto calls = lock_calls(active_module());
     std::lock_guard lock(owner.lock);
     owner.release_cached();
   }

@@ -52,9 +52,9 @@ void PhiloxGenerator::set_state(const c10::TensorImpl& state) {
               kStateBytes, " bytes, not ", state.numel(), ".");
   const auto* bytes = static_cast<const char*>(state.data());
   uint64_t offset = 0;
-  std::memcpy(&seed_, bytes, sizeof seed_);
   std::memcpy(&offset, bytes + sizeof seed_, sizeof offset);
   set_offset(offset);
+  std::memcpy(&seed_, bytes, sizeof seed_);
 }
 
 c10::intrusive_ptr<c10::TensorImpl> PhiloxGenerator::get_state() const {

@@ -53,8 +53,11 @@ struct Hooks final : at::PrivateUse1HooksInterface {
 }  // namespace
 
 void register_hooks() {
-  static auto& hooks = *immortal<Hooks>();
-  at::RegisterPrivateUse1HooksInterface(&hooks);
+  static const bool is_registered = [] {
+    at::RegisterPrivateUse1HooksInterface(immortal<Hooks>());
+    return true;
+  }();
+  static_cast<void>(is_registered);
 }
 
 }  // namespace torchplug

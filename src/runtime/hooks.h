@@ -3,7 +3,7 @@
 
 namespace torchplug {
 
-// Registers the hooks with PyTorch, for the life of the process. Call before the device is renamed.
+// Registers the hooks with PyTorch, once, for the life of the process. Call before the device is renamed.
 void register_hooks();
 
 }  // namespace torchplug

@@ -13,6 +13,7 @@
 
 #include "immortal.h"
 #include "runtime/event.h"
+#include "runtime/failure.h"
 
 namespace torchplug {
 namespace {
@@ -170,8 +171,16 @@ PinnedAllocator& allocator() {
   return instance;
 }
 
+// A deleter cannot throw: a block whose streams cannot be waited for is never used again.
 void release_pinned(void* context) {
-  if (context != nullptr && !is_forked()) allocator().give(static_cast<PinnedBlock*>(context));
+  if (context == nullptr || is_forked()) return;
+  auto* block = static_cast<PinnedBlock*>(context);
+  const DeviceIndex device = block->used_on.empty() ? current_device() : block->used_on[0].device_index();
+  try {
+    allocator().give(block);
+  } catch (...) {
+    record_failure(device, std::current_exception());
+  }
 }
 
 }  // namespace

@@ -35,8 +35,7 @@ class SimCopy : public testing::Test {
 
 // Around the size up to which a private copy is taken.
 class SimCopyOfEachSize : public SimCopy, public testing::WithParamInterface<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Sizes, SimCopyOfEachSize,
-                         testing::Values(1u, 4096u, 65536u, 65537u, 8u << 20));
+INSTANTIATE_TEST_SUITE_P(Sizes, SimCopyOfEachSize, testing::Values(1u, 4096u, 65536u, 65537u, 8u << 20));
 
 TEST_P(SimCopyOfEachSize, bytes_go_to_the_device_and_come_back) {
   const Bytes sent = random_bytes(GetParam(), 1);
@@ -218,8 +217,8 @@ Strided random_any(std::vector<std::int64_t> sizes, plug_dtype dtype, std::mt199
   return made;
 }
 
-void naive_copy(const Strided& dst, unsigned char* to, const Strided& src,
-                const unsigned char* from, std::size_t depth = 0) {
+void naive_copy(const Strided& dst, unsigned char* to, const Strided& src, const unsigned char* from,
+                std::size_t depth = 0) {
   if (depth == dst.sizes.size()) {
     std::memcpy(to, from, static_cast<std::size_t>(dst.element()));
     return;

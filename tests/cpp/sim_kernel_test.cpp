@@ -86,8 +86,7 @@ class Call {
  private:
   plug_value tensor() {
     static constexpr std::int64_t kStride[] = {1};
-    memory_.push_back(
-        std::make_unique<Memory>(plugin_, 0, static_cast<std::uint64_t>(count_) * sizeof(T)));
+    memory_.push_back(std::make_unique<Memory>(plugin_, 0, static_cast<std::uint64_t>(count_) * sizeof(T)));
     tensors_.push_back({memory_.back()->at(), kDtype<T>, 1, &count_, kStride, 0, 0, nullptr});
     result_memory_ = memory_.size() - 1;
     plug_value value{PLUG_VALUE_TENSOR, 1, {}};
@@ -128,8 +127,7 @@ TYPED_TEST(SimKernel, relu_keeps_nan_and_minus_zero) {
   using T = TypeParam;
   const std::vector<T> x = {1,           -1,         T(0),        T(-0.0),     this->kNan,
                             -this->kNan, this->kInf, -this->kInf, this->kTiny, -this->kTiny};
-  const std::vector<T> relu = {1,           0,          T(0), T(-0.0),     this->kNan,
-                               -this->kNan, this->kInf, 0,    this->kTiny, 0};
+  const std::vector<T> relu = {1, 0, T(0), T(-0.0), this->kNan, -this->kNan, this->kInf, 0, this->kTiny, 0};
   EXPECT_EQ(bits(Call<T>("aten::relu(", {x}).run()), bits(relu));
 }
 
@@ -144,19 +142,16 @@ TYPED_TEST(SimKernel, add_with_alpha_rounds_once) {
   using T = TypeParam;
   // 1 - (1 + e)(1 - e) is e squared, of which a product rounded first leaves nothing.
   const T e = std::numeric_limits<T>::epsilon();
-  const std::vector<T> sum =
-      Call<T>("aten::add.Tensor(", {{-1, 5}, {1 + e, 3}}, {real(1 - double(e))}).run();
+  const std::vector<T> sum = Call<T>("aten::add.Tensor(", {{-1, 5}, {1 + e, 3}}, {real(1 - double(e))}).run();
   EXPECT_EQ(sum[0], -e * e);
   EXPECT_EQ(sum[1], std::fma(T(3), T(1 - double(e)), T(5)));
-  const std::vector<T> difference =
-      Call<T>("aten::add.Tensor(", {{5, 7}, {3, 4}}, {integer(-2)}).run();
+  const std::vector<T> difference = Call<T>("aten::add.Tensor(", {{5, 7}, {3, 4}}, {integer(-2)}).run();
   EXPECT_EQ(difference, (std::vector<T>{-1, -1}));
 }
 
 TYPED_TEST(SimKernel, mul_is_a_product) {
   using T = TypeParam;
-  const std::vector<T> product =
-      Call<T>("aten::mul.Tensor(", {{2, T(0.1), 0}, {3, T(0.3), -1}}).run();
+  const std::vector<T> product = Call<T>("aten::mul.Tensor(", {{2, T(0.1), 0}, {3, T(0.3), -1}}).run();
   EXPECT_EQ(bits(product), bits(std::vector<T>{6, T(0.1) * T(0.3), T(-0.0)}));
 }
 
@@ -210,8 +205,7 @@ TYPED_TEST(SimKernel, what_the_kernel_does_not_know_is_unsupported) {
 }
 
 TEST(SimKernels, a_scalar_too_big_for_the_type_is_left_to_pytorch) {
-  EXPECT_EQ(Call<float>("aten::add.Tensor(", {{1}, {2}}, {real(1e300)}).enqueue(),
-            PLUG_UNSUPPORTED);
+  EXPECT_EQ(Call<float>("aten::add.Tensor(", {{1}, {2}}, {real(1e300)}).enqueue(), PLUG_UNSUPPORTED);
   EXPECT_EQ(Call<double>("aten::add.Tensor(", {{1}, {2}}, {real(1e300)}).run()[0], 2e300);
   const float infinite = Call<float>("aten::add.Tensor(", {{1}, {2}}, {real(HUGE_VAL)}).run()[0];
   EXPECT_EQ(infinite, std::numeric_limits<float>::infinity());

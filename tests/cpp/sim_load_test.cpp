@@ -90,23 +90,21 @@ TEST(SimLoad, half_of_physical_memory_is_the_default) {
   plug_device_info info{};
   info.size = sizeof info;
   ASSERT_EQ(plugin->device_info(1, &info), PLUG_OK);
-  const auto physical = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto physical =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   EXPECT_EQ(info.total_bytes, physical / 2 / 512 * 512);
 }
 
 TEST(SimLoad, a_bad_setting_is_refused_with_its_name_and_value) {
   for (const char* bad : {"", "-1", "65", "two", "2 ", "1.5"}) {
     const std::string refusal = refusal_of({{"sim.devices", bad}});
-    EXPECT_NE(refusal.find("TORCHPLUG_SIM_DEVICES is \"" + std::string(bad) + "\""),
-              std::string::npos)
+    EXPECT_NE(refusal.find("TORCHPLUG_SIM_DEVICES is \"" + std::string(bad) + "\""), std::string::npos)
         << refusal;
   }
   for (const char* bad :
        {"", "0", "511", "-5M", "12Q", "1 G", "1.5G", "M", "1MiBs", "64T", "99999999999999999999"}) {
     const std::string refusal = refusal_of({{"sim.memory", bad}});
-    EXPECT_NE(refusal.find("TORCHPLUG_SIM_MEMORY is \"" + std::string(bad) + "\""),
-              std::string::npos)
+    EXPECT_NE(refusal.find("TORCHPLUG_SIM_MEMORY is \"" + std::string(bad) + "\""), std::string::npos)
         << refusal;
   }
 }
@@ -201,8 +199,8 @@ TEST(SimDevice, an_index_out_of_range_is_refused_by_every_function) {
     for (const std::int32_t index : {-2, Plugin::kDevices, 1 << 30}) {
       last_error.clear();
       EXPECT_EQ(calls[call](index), PLUG_INVALID) << "call " << call;
-      EXPECT_EQ(last_error, "Device " + std::to_string(index) +
-                                " does not exist: the number of sim devices is 4.");
+      EXPECT_EQ(last_error,
+                "Device " + std::to_string(index) + " does not exist: the number of sim devices is 4.");
     }
   }
 }

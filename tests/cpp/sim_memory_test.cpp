@@ -38,8 +38,7 @@ std::uint64_t committed_bytes(std::int32_t device) {
   for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
     struct stat status {};
-    if (std::filesystem::read_symlink(file, gone) == name &&
-        stat(file.path().c_str(), &status) == 0) {
+    if (std::filesystem::read_symlink(file, gone) == name && stat(file.path().c_str(), &status) == 0) {
       bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
     }
   }
@@ -131,8 +130,7 @@ TEST_F(SimMemory, a_refusal_says_what_was_asked_and_what_is_left) {
   ASSERT_EQ(plugin_->mem_free(kDevice, pieces[2]), PLUG_OK);
   void* base = nullptr;
   EXPECT_EQ(plugin_->mem_alloc(kDevice, 2 * kQuarter + 1, &base), PLUG_NO_MEMORY);
-  EXPECT_EQ(last_error,
-            "sim:2 cannot allocate 33554433 bytes: 33554432 of 67108864 bytes are free");
+  EXPECT_EQ(last_error, "sim:2 cannot allocate 33554433 bytes: 33554432 of 67108864 bytes are free");
   ASSERT_EQ(plugin_->mem_free(kDevice, pieces[1]), PLUG_OK);
   ASSERT_EQ(plugin_->mem_free(kDevice, pieces[3]), PLUG_OK);
 }
@@ -216,9 +214,7 @@ TEST_F(SimMemory, threads_that_allocate_at_once_never_share_a_byte) {
 TEST_F(SimMemory, pinned_memory_is_page_aligned_and_freed_once) {
   void* base = nullptr;
   ASSERT_EQ(plugin_->host_alloc(5000, &base), PLUG_OK);
-  EXPECT_EQ(
-      reinterpret_cast<std::uintptr_t>(base) % static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)),
-      0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(base) % static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)), 0u);
   std::memset(base, 1, 5000);
   EXPECT_EQ(plugin_->host_free(base), PLUG_OK);
   EXPECT_EQ(plugin_->host_free(base), PLUG_INVALID);

@@ -88,11 +88,9 @@ class Plugin {
   void enqueue(std::int32_t device, plug_stream stream, std::function<void()> work) const {
     auto arg = std::make_unique<std::function<void()>>(std::move(work));
     const plug_status status = module_->runtime->host_func(
-        device, stream,
-        [](void* arg, plug_status) { (*static_cast<std::function<void()>*>(arg))(); },
+        device, stream, [](void* arg, plug_status) { (*static_cast<std::function<void()>*>(arg))(); },
         [](void* arg) {
-          const std::unique_ptr<std::function<void()>> owned(
-              static_cast<std::function<void()>*>(arg));
+          const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(arg));
         },
         arg.get());
     if (status != PLUG_OK) throw std::runtime_error(last_error);
@@ -151,8 +149,7 @@ class Gate {
 // Device memory with its host view; freed at the end, after a sync.
 class Memory {
  public:
-  Memory(const Plugin& plugin, std::int32_t device, std::uint64_t bytes)
-      : plugin_(plugin), device_(device) {
+  Memory(const Plugin& plugin, std::int32_t device, std::uint64_t bytes) : plugin_(plugin), device_(device) {
     if (plugin_->mem_alloc(device, bytes, &base_) != PLUG_OK) throw std::runtime_error(last_error);
     void* view = nullptr;
     if (plugin_->host_view(device, base_, &view) != PLUG_OK) throw std::runtime_error(last_error);

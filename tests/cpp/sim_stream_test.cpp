@@ -231,8 +231,7 @@ TEST_F(SimStream, a_high_priority_stream_ranks_before_the_others) {
   const plug_stream low = plugin_.stream(0, 100);
   const auto nice_of = [&](plug_stream stream) {
     int nice = 0;
-    plugin_.enqueue(0, stream,
-                    [&] { nice = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); });
+    plugin_.enqueue(0, stream, [&] { nice = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); });
     plugin_->stream_sync(0, stream);
     return nice;
   };

@@ -1,0 +1,125 @@
+"""plug.h is C and C++ for every compiler, and its binary layout is the recorded one."""
+
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADER = ROOT / "include" / "torchplug" / "plug.h"
+RECORDED = ROOT / "tests" / "abi" / "plug_v0.txt"
+HELLO = ROOT / "examples" / "hello" / "hello.c"
+HELLO_COMMAND = "cc -std=c11 -shared -fPIC -Iinclude hello.c -o libhello.so"
+
+# What is named PLUG_ and is no constant: the include guard's kin, and macros with arguments.
+NOT_CONSTANTS = {"PLUG_EXPORT", "PLUG_HAS", "PLUG_DTYPE", "PLUG_DTYPE_BYTES"}
+
+
+def load_tool(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+layout = load_tool(ROOT / "tools" / "abi" / "layout.py")
+
+
+def run(*command, **options):
+    result = subprocess.run(command, check=False, capture_output=True, text=True, **options)
+    assert result.returncode == 0, f"{command}:\n{result.stdout}{result.stderr}"
+    return result.stdout
+
+
+@pytest.mark.parametrize(
+    ("compiler", "standard"),
+    [("cc", "c99"), ("cc", "c11"), ("c++", "c++11"), ("c++", "c++20")],
+)
+def test_the_header_alone_compiles_without_a_warning(compiler, standard, tmp_path):
+    source = tmp_path / ("header.c" if compiler == "cc" else "header.cpp")
+    source.write_text('#include "torchplug/plug.h"\nint not_empty;\n')
+    warnings = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+    run(compiler, f"-std={standard}", *warnings, f"-I{ROOT / 'include'}", "-c", source, "-o", "header.o",
+        cwd=tmp_path)  # fmt: skip
+
+
+def test_the_layout_is_the_recorded_one():
+    assert layout.layout() == RECORDED.read_text(), (
+        "The binary interface of plug.h is not the one in tests/abi/plug_v0.txt. Every plugin has to be "
+        "built anew for such a change; from version 1 on, only appended members and new constants are "
+        "allowed. If it is meant: python tools/abi/layout.py > tests/abi/plug_v0.txt, and say so in the "
+        "commit."
+    )
+
+
+def struct_members(text):
+    """{struct: (size, [(member, offset, size)])} as the layout's text has them, union members left out."""
+    found = {}
+    for line in text.splitlines():
+        if match := re.fullmatch(r"struct (\w+) (\d+)", line):
+            members = []
+            found[match[1]] = (int(match[2]), members)
+        elif match := re.match(r"  (\w+) (\d+) (\d+): ", line):
+            members.append((match[1], int(match[2]), int(match[3])))
+    return found
+
+
+def test_the_layout_leaves_no_part_of_a_struct_out():
+    """Between members there is padding only: less than what follows is long."""
+    structs = struct_members(layout.layout())
+    assert {
+        "plug_mem",
+        "plug_tensor",
+        "plug_value",
+        "plug_host",
+        "plug_runtime",
+        "plug_call",
+    } <= set(structs)
+    for struct, (size, members) in structs.items():
+        end = 0
+        for name, offset, length in members:
+            assert 0 <= offset - end < min(length, 8), f"something lies before {struct}.{name}"
+            end = offset + length
+        assert 0 <= size - end < 8, f"something lies behind the last member of {struct}"
+
+
+def test_the_layout_has_every_struct_and_as_many_members_as_the_header_declares():
+    code = re.sub(
+        r"/\*.*?\*/|^#.*?(?<!\\)$", "", HEADER.read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    declared = re.findall(r"struct (\w+) \{(.*?)^\}", code, flags=re.DOTALL | re.MULTILINE)
+    text = layout.layout()
+    assert [name for name, _ in declared] == re.findall(r"^struct (\w+)", text, flags=re.MULTILINE)
+    for name, body in declared:
+        block = text.split(f"\nstruct {name} ")[1].split("\n\n")[0]
+        assert body.count(";") == block.count("\n  "), name
+
+
+def test_the_layout_has_every_constant_of_the_header():
+    named = set(
+        re.findall(r"\bPLUG_\w+", re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.DOTALL))
+    )
+    listed = set(re.findall(r"^constant (\w+)", layout.layout(), flags=re.MULTILINE))
+    assert listed == named - NOT_CONSTANTS
+
+
+def test_constants_of_one_kind_do_not_collide():
+    """Flags of one enum are distinct bits or distinct numbers."""
+    values = dict(re.findall(r"^constant (\w+) (-?\d+)", layout.layout(), flags=re.MULTILINE))
+    code = layout.without_comments(HEADER.read_text())
+    for _, body in layout.blocks(code, r"\benum"):
+        names = re.findall(r"(\w+) *=", body)
+        assert len({values[name] for name in names}) == len(names), names
+
+
+def test_hello_is_built_by_the_command_it_gives_and_is_short(tmp_path):
+    source = HELLO.read_text()
+    assert HELLO_COMMAND in source
+    assert len(source.splitlines()) <= 130
+    (tmp_path / "include").symlink_to(ROOT / "include")
+    (tmp_path / "hello.c").write_text(source)
+    run(*HELLO_COMMAND.split(), cwd=tmp_path)
+    symbols = run("nm", "-D", "--defined-only", "--format=posix", tmp_path / "libhello.so")
+    assert [line.split()[0] for line in symbols.splitlines()] == ["torchplug_plugin_v0"]

@@ -1,0 +1,127 @@
+"""Dependencies point down: the core knows no device, and a device knows nothing of PyTorch."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch  # noqa: F401  torchplug's bindings need its libraries
+import torchplug._C
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGINS = sorted((Path(torchplug._C.__file__).parent / "plugins").glob("*.so"))
+DEVICE_SOURCES = sorted(
+    path
+    for directory in ("devices", "examples")
+    for path in (ROOT / directory).rglob("*")
+    if path.suffix in (".c", ".cpp", ".h")
+)
+CORE_SOURCES = sorted(path for path in (ROOT / "src").rglob("*") if path.suffix in (".cpp", ".h"))
+
+DEVICES = {
+    path.name
+    for directory in ("devices", "examples")
+    for path in (ROOT / directory).iterdir()
+    if path.is_dir()
+}
+VENDORS = {"cuda", "rocm", "hip", "xpu", "npu", "mps", "tpu", "gpu", "nvidia", "amd", "intel"}
+
+# What each part of the core may include of the others.
+LAYERS = {
+    "plugin": {"plugin"},
+    "runtime": {"plugin", "runtime"},
+    "aten": {"plugin", "runtime", "aten"},
+}
+
+FOREIGN_HEADER = re.compile(r"#\s*include\s*[<\"](torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h)")
+FOREIGN_SYMBOL = re.compile(
+    r"_?Py[A-Z_]|_ZN?K?(?:St)?(?:2at|3c10|5torch|6caffe2)|torch_|aoti_torch"
+)
+FOREIGN_LIBRARY = re.compile(r"\[lib(?:torch|c10|python)[^\]]*\]")
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+def words_of(code):
+    """The words that identifiers and texts are made of: HostKernel, host_kernel give host, kernel."""
+    for name in re.findall(r"[A-Za-z][A-Za-z0-9_]*", code):
+        for part in name.split("_"):
+            yield part.lower()
+            yield from (word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+", part))
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT / "devices") else path.name
+
+
+@pytest.mark.parametrize("path", CORE_SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_core_names_no_device(path):
+    named = set(words_of(without_comments(path.read_text()))) & (DEVICES | VENDORS)
+    assert not named, f"{path} names {named}"
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_of_the_core_includes_only_what_lies_below(layer):
+    for path in (ROOT / "src" / layer).iterdir():
+        included = set(re.findall(r'#include "(\w+)/', path.read_text())) - {"torchplug"}
+        assert included <= LAYERS[layer], f"{path} includes {included - LAYERS[layer]}"
+
+
+def test_the_core_includes_nothing_of_python():
+    for path in CORE_SOURCES:
+        if path.parent.name != "python":
+            foreign = re.findall(
+                r"#include [<\"](?:pybind11/|Python\.h|torch/csrc/.*python|python/)",
+                path.read_text(),
+            )
+            assert not foreign, f"{path}: {foreign}"
+
+
+def test_the_built_core_needs_nothing_of_python():
+    core = Path(torchplug._C.__file__).parent / "libtorchplug.so"
+    assert not re.findall(r"lib(?:torch_)?python[^\]]*", run("readelf", "-d", core))
+    undefined = run("nm", "-D", "--undefined-only", "--format=posix", core).split()
+    assert not [symbol for symbol in undefined if re.match(r"_?Py[A-Z_]", symbol)]
+
+
+@pytest.mark.parametrize("path", DEVICE_SOURCES, ids=name_of)
+def test_a_device_includes_no_header_of_pytorch_or_python(path):
+    assert not FOREIGN_HEADER.findall(path.read_text())
+
+
+@pytest.mark.parametrize("path", [p for p in DEVICE_SOURCES if p.suffix != ".h"], ids=name_of)
+def test_a_device_needs_plug_h_its_own_headers_and_the_systems(path):
+    compiler = ["cc", "-std=c11"] if path.suffix == ".c" else ["c++", "-std=c++20"]
+    depends = run(*compiler, "-M", f"-I{ROOT / 'include'}", path)
+    headers = [Path(word) for word in depends.replace("\\\n", " ").split()[1:]]
+    assert ROOT / "include" / "torchplug" / "plug.h" in headers or path.suffix == ".cpp"
+    foreign = [
+        header for header in headers if {"torch", "ATen", "c10", "pybind11"} & set(header.parts)
+    ]
+    assert not foreign
+    assert not [header for header in headers if header.name == "Python.h"]
+
+
+def test_the_plugins_are_where_torchplug_looks_for_them():
+    assert {"libhello.so", "libsim.so"} <= {path.name for path in PLUGINS}
+
+
+@pytest.mark.parametrize("path", PLUGINS, ids=lambda path: path.name)
+def test_a_built_plugin_exports_one_symbol(path):
+    symbols = run("nm", "-D", "--defined-only", "--format=posix", path)
+    names = [line.split()[0].split("@")[0] for line in symbols.splitlines()]
+    assert names == ["torchplug_plugin_v0"]
+
+
+@pytest.mark.parametrize("path", PLUGINS, ids=lambda path: path.name)
+def test_a_built_plugin_imports_nothing_of_pytorch_or_python(path):
+    symbols = run("nm", "-D", "--undefined-only", "--format=posix", path)
+    names = [line.split()[0] for line in symbols.splitlines()]
+    assert not [name for name in names if FOREIGN_SYMBOL.match(name)]
+    assert not FOREIGN_LIBRARY.findall(run("readelf", "-d", path))

@@ -1,0 +1,109 @@
+// Making a plugin the device of a process: once, one, and from start to end.
+
+#include "activate.h"
+
+#include <c10/core/DeviceType.h>
+
+#include <filesystem>
+
+#include "harness.h"
+#include "runtime/device.h"
+#include "serial.h"
+#include "tensors.h"
+
+namespace torchplug {
+namespace {
+
+using namespace torchplug_test;
+
+TEST(Activate, gives_the_device_its_plugins_name) {
+  alone([] {
+    EXPECT_FALSE(has_active_module());
+    EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
+    EXPECT_TRUE(has_active_module());
+    EXPECT_EQ(c10::Device("hello:0"), device());
+    EXPECT_EQ(device().str(), "hello:0");
+    expect_same(on_device(numbers({3})).relu(), numbers({3}).relu());
+  });
+}
+
+TEST(Activate, the_same_plugin_again_by_any_path_does_nothing) {
+  alone([] {
+    activate(HELLO_LIBRARY);
+    const Module* module = &active_module();
+    const at::Tensor x = on_device(numbers({4}));
+    EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
+    EXPECT_EQ(activate(std::filesystem::relative(HELLO_LIBRARY)), "hello");
+    EXPECT_EQ(&active_module(), module);
+    expect_same(x, numbers({4}));
+  });
+}
+
+TEST(Activate, a_second_plugin_is_refused_with_both_names_and_paths_and_the_first_goes_on) {
+  alone([] {
+    activate(HELLO_LIBRARY);
+    const std::string text = error_of([] { activate(plugin_path("copy_fails")); });
+    expect_says(text,
+                {"'hello'", HELLO_LIBRARY, "'copy_fails'", plugin_path("copy_fails"), "one device plugin"});
+    expect_one_sentence(text);
+    EXPECT_EQ(active_module().name, "hello");
+    expect_same(on_device(numbers({4})).add(1), numbers({4}).add(1));
+  });
+}
+
+// Both ask for one call at a time: the second must not slip into the first one's place.
+TEST(Activate, a_refused_second_plugin_gets_none_of_the_firsts_calls) {
+  alone([] {
+    const std::string first = plugin_path("serial");
+    const std::string second = first + ".copy";
+    std::filesystem::copy_file(first, second, std::filesystem::copy_options::overwrite_existing);
+    activate(first);
+    expect_says(error_of([&] { activate(second); }), {"one device plugin"});
+    const auto calls_of_first = exported<uint64_t()>(first, "serial_calls");
+    const auto calls_of_second = exported<uint64_t()>(second, "serial_calls");
+    std::filesystem::remove(second);
+    const uint64_t before = calls_of_second();
+    expect_same(on_device(numbers({4})), numbers({4}));
+    EXPECT_EQ(calls_of_second(), before);
+    EXPECT_GT(calls_of_first(), 0u);
+  });
+}
+
+TEST(Activate, a_name_that_pytorch_has_already_is_refused_every_time) {
+  alone([] {
+    const auto refused = [] { return error_of([] { activate(plugin_path("taken_name")); }); };
+    const std::string first = refused();
+    expect_says(first, {"cuda"});
+    EXPECT_EQ(refused(), first);
+  });
+}
+
+TEST(Activate, a_plugin_that_cannot_be_loaded_leaves_room_for_another) {
+  alone([] {
+    expect_says(error_of([] { activate(plugin_path("refuses")); }), {"the licence server does not answer"});
+    EXPECT_FALSE(has_active_module());
+    EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
+    expect_same(on_device(numbers({4})), numbers({4}));
+  });
+}
+
+TEST(Activate, without_a_plugin_the_error_says_how_to_choose_one) {
+  alone([] { expect_says(error_of([] { active_module(); }), {"No device plugin", "TORCHPLUG_DEVICE"}); });
+}
+
+TEST(Activate, an_older_plugin_is_a_whole_device) {
+  alone([] {
+    activate(plugin_path("older"));
+    const at::Tensor x = numbers({5, 3});
+    const at::Tensor there = on_device(x);
+    expect_same(there.relu(), x.relu());
+    expect_same(there.neg(), x.neg());
+    expect_same(there.t().add(x.t().to(device())), x.t().add(x.t()));
+    EXPECT_EQ(ledger_count("aten::relu", Way::kKernel, Reason::kNone), 1u);
+    EXPECT_EQ(ledger_count("aten::neg", Way::kKernel, Reason::kNone), 1u);
+    EXPECT_EQ(ledger_count("aten::add.Tensor", Way::kStage, Reason::kNoKernel), 1u);
+  });
+}
+
+}  // namespace
+}  // namespace torchplug

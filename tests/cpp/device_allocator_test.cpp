@@ -1,0 +1,257 @@
+// The caching allocator: what is given out again, when, and what the statistics say. Each test begins
+// with a fresh pool.
+
+#include "runtime/device_allocator.h"
+
+#include <cstring>
+#include <latch>
+
+#include "sim_device.h"
+#include "tensors.h"
+
+namespace torchplug {
+namespace {
+
+using namespace torchplug_test;
+
+constexpr size_t kBytes = 4096;
+constexpr size_t kMiB = size_t{1} << 20;
+
+DeviceAllocator& allocator() { return DeviceAllocator::instance(); }
+
+c10::CachingAllocator::Stat total(const c10::CachingAllocator::StatArray& stats) { return stats[0]; }
+
+auto stats(int device = 0) { return allocator().getDeviceStats(static_cast<DeviceIndex>(device)); }
+
+// Allocates and lets go at once; gives the address.
+const void* touch(const Stream& stream, size_t bytes) { return allocator().allocate_on(stream, bytes).get(); }
+
+TEST(DeviceAllocator, a_freed_block_is_given_out_again_on_its_stream_without_waiting) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    Gate gate(stream);
+    const void* first = touch(stream, kBytes);
+    EXPECT_EQ(touch(stream, kBytes), first);
+    EXPECT_FALSE(stream.is_idle());
+    EXPECT_EQ(stats().num_device_alloc, 1);
+  });
+}
+
+TEST(DeviceAllocator, a_freed_block_is_not_given_to_another_stream_whose_work_may_overtake) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const Stream other = new_stream();
+    Gate gate(stream);
+    const void* first = touch(stream, kBytes);
+    EXPECT_NE(touch(other, kBytes), first);
+  });
+}
+
+TEST(DeviceAllocator, a_block_used_on_another_stream_is_kept_back_until_that_stream_has_passed) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const Stream user = new_stream();
+    Gate gate(user);
+    c10::DataPtr data = allocator().allocate_on(stream, kBytes);
+    const void* first = data.get();
+    allocator().recordStream(data, user.unwrap());
+    data.clear();
+    const c10::DataPtr second = allocator().allocate_on(stream, kBytes);
+    EXPECT_NE(second.get(), first);
+    gate.open();
+    user.synchronize();
+    EXPECT_EQ(touch(stream, kBytes), first);
+  });
+}
+
+TEST(DeviceAllocator, work_enqueued_after_the_free_does_not_keep_a_block_back) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const Stream user = new_stream();
+    c10::DataPtr data = allocator().allocate_on(stream, kBytes);
+    const void* first = data.get();
+    allocator().recordStream(data, user.unwrap());
+    data.clear();
+    user.synchronize();
+    Gate gate(user);
+    EXPECT_EQ(touch(stream, kBytes), first);
+  });
+}
+
+TEST(DeviceAllocator, recording_the_blocks_own_stream_keeps_nothing_back) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    Gate gate(stream);
+    c10::DataPtr data = allocator().allocate_on(stream, kBytes);
+    const void* first = data.get();
+    allocator().recordStream(data, stream.unwrap());
+    data.clear();
+    EXPECT_EQ(touch(stream, kBytes), first);
+  });
+}
+
+TEST(DeviceAllocator, a_block_used_on_a_stream_of_another_device_is_kept_back_until_that_has_passed) {
+  on_sim([] {
+    const Stream stream = new_stream(0);
+    const Stream user = new_stream(1);
+    Gate gate(user);
+    c10::DataPtr data = allocator().allocate_on(stream, kBytes);
+    const void* first = data.get();
+    allocator().recordStream(data, user.unwrap());
+    data.clear();
+    const c10::DataPtr second = allocator().allocate_on(stream, kBytes);
+    EXPECT_NE(second.get(), first);
+    gate.open();
+    user.synchronize();
+    EXPECT_EQ(touch(stream, kBytes), first);
+  });
+}
+
+TEST(DeviceAllocator, statistics_are_exact) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    c10::DataPtr small = allocator().allocate_on(stream, 1000);
+    c10::DataPtr large = allocator().allocate_on(stream, 3 * kMiB);
+    const auto held = stats();
+    EXPECT_EQ(total(held.allocation).current, 2);
+    EXPECT_EQ(total(held.requested_bytes).current, int64_t{1000 + 3 * kMiB});
+    EXPECT_EQ(total(held.allocated_bytes).current, int64_t{1024 + 4 * kMiB});
+    EXPECT_EQ(total(held.reserved_bytes).current, int64_t{1024 + 4 * kMiB});
+    EXPECT_EQ(total(held.segment).current, 2);
+    EXPECT_EQ(held.allocated_bytes[1].current, 1024) << "of the small pool";
+    EXPECT_EQ(held.allocated_bytes[2].current, int64_t{4 * kMiB}) << "of the large pool";
+    EXPECT_EQ(held.num_device_alloc, 2);
+
+    large.clear();
+    const auto freed = stats();
+    EXPECT_EQ(total(freed.allocation).current, 1);
+    EXPECT_EQ(total(freed.allocated_bytes).current, 1024);
+    EXPECT_EQ(total(freed.allocated_bytes).peak, int64_t{1024 + 4 * kMiB});
+    EXPECT_EQ(total(freed.allocated_bytes).freed, int64_t{4 * kMiB});
+    EXPECT_EQ(total(freed.requested_bytes).current, 1000);
+    EXPECT_EQ(total(freed.reserved_bytes).current, int64_t{1024 + 4 * kMiB}) << "cached";
+    EXPECT_EQ(freed.num_device_free, 0);
+    EXPECT_EQ(total(stats(1).reserved_bytes).current, 0) << "of the other device";
+  });
+}
+
+TEST(DeviceAllocator, peaks_and_accumulated_statistics_are_reset_to_what_is_held) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    touch(stream, 2 * kMiB);
+    const c10::DataPtr held = allocator().allocate_on(stream, 1024);
+    allocator().resetPeakStats(0);
+    EXPECT_EQ(total(stats().allocated_bytes).peak, 1024);
+    allocator().resetAccumulatedStats(0);
+    EXPECT_EQ(total(stats().allocated_bytes).allocated, 0);
+    EXPECT_EQ(total(stats().allocated_bytes).current, 1024);
+    EXPECT_EQ(stats().num_device_alloc, 0);
+  });
+}
+
+TEST(DeviceAllocator, emptying_the_cache_gives_the_plugin_its_memory_back) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const auto [free_before, all] = allocator().getMemoryInfo(0);
+    const c10::DataPtr held = allocator().allocate_on(stream, kMiB);
+    touch(stream, 8 * kMiB);
+    EXPECT_EQ(allocator().getMemoryInfo(0).first, free_before - 9 * kMiB);
+    allocator().emptyCache();
+    EXPECT_EQ(allocator().getMemoryInfo(0).first, free_before - kMiB);
+    EXPECT_EQ(total(stats().reserved_bytes).current, int64_t{kMiB});
+    EXPECT_EQ(stats().num_device_free, 1);
+    EXPECT_EQ(all, 64 * kMiB);
+  });
+}
+
+TEST(DeviceAllocator, emptying_the_cache_waits_for_work_that_still_uses_it) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    std::atomic<bool> done{false};
+    touch(stream, kMiB);
+    enqueue(stream, [&done] { done = true; });
+    allocator().emptyCache();
+    EXPECT_TRUE(done);
+  });
+}
+
+TEST(DeviceAllocator, a_full_device_gives_up_its_cache_before_it_fails) {
+  on_sim([] {
+    touch(new_stream(), 40 * kMiB);
+    const c10::DataPtr data = allocator().allocate_on(new_stream(), 40 * kMiB);
+    EXPECT_NE(data.get(), nullptr);
+    EXPECT_EQ(stats().num_alloc_retries, 1);
+    EXPECT_EQ(stats().num_ooms, 0);
+  });
+}
+
+TEST(DeviceAllocator, an_out_of_memory_error_says_how_much_of_what_there_is) {
+  on_sim([] {
+    const c10::DataPtr held = allocator().allocate_on(new_stream(), 40 * kMiB);
+    const std::string text = error_of<c10::OutOfMemoryError>([] { touch(new_stream(), 30 * kMiB); });
+    expect_says(text, {"sim:0", "tried to allocate 30.0 MiB", "of 64.0 MiB", "24.0 MiB free",
+                       "40.0 MiB in use", "0 bytes cached"});
+    expect_one_sentence(text);
+    EXPECT_EQ(stats().num_ooms, 1);
+    EXPECT_NE(touch(new_stream(), 20 * kMiB), nullptr);
+  });
+}
+
+TEST(DeviceAllocator, nothing_takes_no_memory) {
+  on_sim([] {
+    const c10::DataPtr data = allocator().allocate_on(new_stream(), 0);
+    EXPECT_EQ(data.get(), nullptr);
+    EXPECT_EQ(data.device(), device());
+    EXPECT_EQ(total(stats().allocation).current, 0);
+  });
+}
+
+TEST(DeviceAllocator, an_address_that_is_not_the_devices_is_refused) {
+  on_sim([] {
+    const int mine = 0;
+    expect_says(error_of([&] { allocator().locate(&mine); }), {"does not belong to device 'sim'"});
+    const at::Tensor there = on_device(numbers({8}));
+    EXPECT_EQ(allocator().locate(there.narrow(0, 2, 1).const_data_ptr()).offset, 2 * sizeof(float));
+  });
+}
+
+// Every thread writes its own number into its blocks, on its own stream, and finds it again.
+TEST(DeviceAllocator, many_threads_never_hold_the_same_memory) {
+  on_sim([] {
+    constexpr int kThreads = 4;
+    std::latch start(kThreads);
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&start, t] {
+        const CurrentStream current(new_stream());
+        start.arrive_and_wait();
+        for (int i = 0; i < 100; ++i) {
+          const at::Tensor mine = at::full({100 * (1 + i % 7)}, t, at::device(device()).dtype(at::kInt));
+          EXPECT_TRUE(mine.cpu().eq(t).all().item<bool>());
+        }
+      });
+    }
+    threads.clear();
+    EXPECT_EQ(total(stats().allocation).current, 0);
+    EXPECT_EQ(total(stats().allocated_bytes).current, 0);
+    EXPECT_EQ(total(stats().requested_bytes).current, 0);
+    allocator().emptyCache();
+    EXPECT_EQ(total(stats().reserved_bytes).current, 0);
+    EXPECT_EQ(allocator().getMemoryInfo(0).first, 64 * kMiB);
+  });
+}
+
+TEST(DeviceAllocator, what_one_thread_allocated_another_may_free) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    for (int i = 0; i < 50; ++i) {
+      c10::DataPtr data = allocator().allocate_on(stream, kBytes);
+      std::jthread([moved = std::move(data)]() mutable { moved.clear(); }).join();
+    }
+    EXPECT_EQ(total(stats().allocation).current, 0);
+    EXPECT_EQ(stats().num_device_alloc, 1);
+  });
+}
+
+}  // namespace
+}  // namespace torchplug

@@ -1,0 +1,100 @@
+#pragma once
+// What the core's tests share: where the plugins are, what an error said, and processes of their own.
+// A process has one device plugin, so a test that activates one either belongs to an executable whose
+// main() has activated it, or does so inside alone().
+
+#include <c10/util/Exception.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <typeinfo>
+
+namespace torchplug_test {
+
+// The library made of tests/plugins/<name>.c.
+inline std::string plugin_path(const std::string& name) { return TEST_PLUGINS "/" + name + ".so"; }
+
+// A function that a plugin exports for tests; the library has been loaded already.
+template <class Function>
+Function* exported(const std::string& path, const char* name) {
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) throw std::runtime_error(path + " is not loaded");
+  void* symbol = ::dlsym(library, name);
+  if (symbol == nullptr) throw std::runtime_error(::dlerror());
+  return reinterpret_cast<Function*>(symbol);
+}
+
+// What `body` throws, without the backtrace; "" if it does not throw. Another type than Error fails
+// the test.
+template <class Error = c10::Error>
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(typeid(error), typeid(Error)) << error.what();
+    if constexpr (std::is_base_of_v<c10::Error, Error>) return error.what_without_backtrace();
+    return error.what();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "another type of error: " << error.what();
+  }
+  return "";
+}
+
+inline void expect_says(const std::string& text, std::initializer_list<std::string_view> parts) {
+  for (std::string_view part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is missing in: " << text;
+  }
+}
+
+// An error is one sentence, for people: one line and no C++ in it.
+inline void expect_one_sentence(const std::string& text) {
+  EXPECT_FALSE(text.empty());
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+  EXPECT_EQ(text.find("Exception raised from"), std::string::npos) << text;
+  EXPECT_EQ(text.find(".cpp"), std::string::npos) << text;
+}
+
+// Runs `body` in a child of this process, which must not have activated a plugin. What the body
+// expects, the test expects. A child that hangs is ended by the alarm and fails the test.
+inline void alone(const std::function<void()>& body) {
+  constexpr unsigned kHangs = 30;  // seconds
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(kHangs);
+    try {
+      body();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    std::fflush(nullptr);
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status)) << "the process was ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "see the failures above";
+}
+
+// For what must happen but has no function to wait with: true as soon as it has.
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > limit) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+}  // namespace torchplug_test

@@ -1,0 +1,79 @@
+// A plugin that asked for one call at a time gets one call at a time, whatever the threads do.
+
+#include "serial.h"
+
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "activate.h"
+#include "harness.h"
+#include "runtime/device_allocator.h"
+#include "tensors.h"
+
+namespace torchplug {
+namespace {
+
+using namespace torchplug_test;
+
+// Runs `body` on so many threads, which begin together.
+void on_threads(int count, const std::function<void(int)>& body) {
+  std::latch start(count);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      start.arrive_and_wait();
+      body(i);
+    });
+  }
+}
+
+uint64_t overlaps() { return exported<uint64_t()>(plugin_path("serial"), "serial_overlaps")(); }
+uint64_t calls() { return exported<uint64_t()>(plugin_path("serial"), "serial_calls")(); }
+
+TEST(Serialize, calls_of_many_threads_never_overlap) {
+  alone([] {
+    activate(plugin_path("serial"));
+    on_threads(4, [](int thread) {
+      const at::Tensor x = numbers({64 * (thread + 1)});
+      for (int i = 0; i < 100; ++i) {
+        expect_same(on_device(x).relu(), x.relu());
+        if (i % 10 == 0) DeviceAllocator::instance().emptyCache();
+      }
+    });
+    EXPECT_GT(calls(), 4u * 100 * 3) << "each turn is a copy, a kernel and a copy";
+    EXPECT_EQ(overlaps(), 0u);
+  });
+}
+
+TEST(Serialize, a_kernel_may_ask_for_scratch_memory) {
+  alone([] {
+    activate(plugin_path("serial"));
+    const at::Tensor x = numbers({100});
+    expect_same(on_device(x).neg(), x.neg());
+    EXPECT_EQ(ledger_count("aten::neg", Way::kKernel, Reason::kNone), 1u);
+    EXPECT_EQ(overlaps(), 0u);
+  });
+}
+
+// Neither waits for ever for what the other holds.
+TEST(Serialize, a_kernel_may_ask_for_scratch_memory_while_another_thread_allocates) {
+  alone([] {
+    activate(plugin_path("serial"));
+    on_threads(2, [](int thread) {
+      const at::Tensor x = on_device(numbers({100}));
+      for (int i = 0; i < 2000; ++i) {
+        if (thread == 0) {
+          x.neg();
+        } else {
+          at::empty({1 << 12 << i % 4}, x.options());
+          if (i % 4 == 3) DeviceAllocator::instance().emptyCache();
+        }
+      }
+    });
+    EXPECT_EQ(overlaps(), 0u);
+  });
+}
+
+}  // namespace
+}  // namespace torchplug
