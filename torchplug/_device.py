@@ -15,5 +15,5 @@ def load(path: str) -> str:
         torch.utils.rename_privateuse1_backend(name)
         torch._register_device_module(name, _device_module.make(name))
         torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
-        _patches.apply(name)
+        _patches.apply()
     return name

@@ -4,16 +4,15 @@ no longer does."""
 from __future__ import annotations
 
 import atexit
+import contextlib
 from pathlib import Path
-
-import torch
 
 from torchplug import _C
 
 
-def apply(name: str) -> None:
-    """Applies every patch, for the device called `name`."""
-    atexit.register(finish_backward, name)
+def apply() -> None:
+    """Applies every patch."""
+    atexit.register(finish_backward)
 
 
 def _has_autograd_threads() -> bool:
@@ -24,20 +23,15 @@ def _has_autograd_threads() -> bool:
     return any(name.startswith("pt_autograd") for name in names)
 
 
-def finish_backward(name: str) -> None:
+def finish_backward() -> None:
     """Lets autograd's device threads let go of the last backward before Python ends.
 
     backward() returns while its device thread still holds the Python object that
     torch.autograd.graph._engine_run_backward put into the task (PyTorch 2.11 to 2.13). The thread
     needs the GIL to release it; if Python has ended by then, the process aborts. The thread takes the
-    next task only when it has released the last one, so an empty one is run, without such an object.
+    next task only when it has released the last one, so one without any Python object is run.
     """
     if _C.is_forked() or not _has_autograd_threads():
         return
-    for index in range(_C.device_count()):
-        if _C.is_open(index):
-            leaf = torch.zeros((), device="cpu").to(torch.device(name, index)).requires_grad_()
-            engine = torch.autograd.Variable._execution_engine
-            engine.run_backward(
-                (leaf.view(1),), (leaf.detach().view(1),), False, False, (leaf,), True, False
-            )
+    with contextlib.suppress(RuntimeError):  # of a device that no longer works
+        _C.finish_backward()

@@ -146,7 +146,7 @@ typedef struct plug_tensor {
 enum {
   PLUG_TENSOR_CONJ = 1,   /* holds the complex conjugate of the value meant */
   PLUG_TENSOR_NEG = 2,    /* holds the negative of the value meant */
-  PLUG_TENSOR_WRITTEN = 4 /* the operator writes it: an output, or self of add_ */
+  PLUG_TENSOR_WRITTEN = 4 /* the operator writes it: a result, or an argument */
 };
 
 typedef struct plug_value { /* one operator argument or result */

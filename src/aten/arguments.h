@@ -23,17 +23,23 @@ inline bool is_on_device(const at::Tensor& tensor) {
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit visit) {
   if (value.isTensor()) {
-    const at::Tensor& tensor = value.toTensor();
-    if (tensor.defined()) visit(tensor);
-  } else if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) {
-      if (tensor.defined()) visit(tensor);
-    }
-  } else if (value.isOptionalTensorList()) {
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
-      if (tensor && tensor->defined()) visit(*tensor);
+    if (value.toTensor().defined()) visit(value.toTensor());
+  } else if (value.isTensorList() || value.isOptionalTensorList()) {
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isTensor() && item.toTensor().defined()) visit(item.toTensor());
     }
   }
+}
+
+// Whether a boolean or byte tensor is among the arguments: a mask, where indices are expected.
+inline bool has_mask(Arguments arguments) {
+  bool found = false;
+  for (const c10::IValue& value : arguments) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      found = found || tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte;
+    });
+  }
+  return found;
 }
 
 // Replaces every tensor of the value that is there by replace(tensor), in the same order.

@@ -47,7 +47,8 @@ std::string fit_arguments(const FunctionSchema& kernel, const FunctionSchema& to
     binding.types.push_back(kind_of(argument.real_type()));
     binding.needs_value.push_back(fitted == Fit::kWidened);
     const size_t index = binding.argument_of.size() - 1;
-    binding.writes.push_back(index < 64 && (binding.kernel->writes >> index & 1) != 0);
+    const bool is_marked = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    binding.writes.push_back(is_marked || (index < 64 && (binding.kernel->writes >> index & 1) != 0));
   }
   for (size_t i = 0; i < used.size(); ++i) {
     const Argument& argument = torch.arguments()[i];
@@ -130,6 +131,11 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
   const auto functional = c10::Dispatcher::singleton().findSchema(parsed->operator_name());
   if (!functional) {
     log_unfit(kernel, plugin, "this PyTorch has no such operator");
+    return {};
+  }
+  if (functional->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) {
+    log_unfit(kernel, plugin,
+              "PyTorch composes this operator of others, which is how it has a gradient; bind those");
     return {};
   }
   std::vector<std::pair<OperatorHandle, Form>> forms = find_other_forms(*functional);

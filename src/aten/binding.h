@@ -28,7 +28,7 @@ struct Binding {
   std::vector<size_t> unknown_arguments;
   // For each return, the place of the tensor that the call writes into; empty for a functional form.
   std::vector<size_t> out_arguments;
-  // For each argument of the kernel's schema: written although no schema says so.
+  // For each argument of the kernel's schema: written, marked so or not.
   std::vector<bool> writes;
 };
 

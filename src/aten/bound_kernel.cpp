@@ -30,6 +30,11 @@ at::ScalarType common_dtype(Arguments arguments, const std::vector<OutputShape>&
   return computes_in_floats ? outputs[0].dtype : promoted;
 }
 
+bool is_held(const DeviceInfo& info, at::ScalarType type) {
+  const auto dtype = to_plug_dtype(type);
+  return dtype && info.holds(*dtype);
+}
+
 at::Tensor prepare(const at::Tensor& given, const InputPlan& plan, const Stream& stream) {
   if (plan.is_ready) return given;
   at::Tensor tensor = given.resolve_conj().resolve_neg();
@@ -61,7 +66,7 @@ BoundKernel::BoundKernel(Binding binding, const Module& module)
 Reason BoundKernel::run(torch::jit::Stack& stack, const Stream& stream) {
   const Arguments arguments(stack.data() + stack.size() - argument_count_, argument_count_);
   if (const Reason reason = check_arguments(arguments); reason != Reason::kNone) return reason;
-  PlanKey key(arguments, functional_facts_.shape_needs_scalars);
+  PlanKey key(arguments, functional_facts_.shape_needs_scalars, functional_facts_.is_number);
   std::shared_ptr<const BoundPlan> plan = plans_.find(key);
   if (plan == nullptr) {
     plan = make_plan(arguments, stream);
@@ -101,9 +106,14 @@ Reason BoundKernel::run(torch::jit::Stack& stack, const Stream& stream) {
 // What the kernel wrote of an argument that had to be prepared for it reaches the caller's tensor.
 void BoundKernel::write_back(Arguments arguments, Arguments prepared) const {
   for (size_t i = 0; i < binding_.writes.size(); ++i) {
-    const c10::IValue& given = arguments[binding_.argument_of[i]];
-    if (!binding_.writes[i] || !given.isTensor() || !given.toTensor().defined()) continue;
-    if (!given.toTensor().is_same(prepared[i].toTensor())) given.toTensor().copy_(prepared[i].toTensor());
+    if (!binding_.writes[i]) continue;
+    c10::SmallVector<at::Tensor, 4> written;
+    for_each_tensor(prepared[i], [&](const at::Tensor& tensor) { written.push_back(tensor); });
+    size_t next = 0;
+    for_each_tensor(arguments[binding_.argument_of[i]], [&](const at::Tensor& given) {
+      const at::Tensor& tensor = written[next++];
+      if (!given.is_same(tensor)) given.copy_(tensor);
+    });
   }
 }
 
@@ -130,6 +140,11 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
       if (tensor.layout() != at::kStrided) plan->refusal = Reason::kArguments;
     });
   }
+  // A shape that data decide is for the kernel to find; index needs data for masks only.
+  if (functional_facts_.shape_needs_data && !accepts(PLUG_SHAPES_OUTPUT) &&
+      (!functional_facts_.takes_host_indices || has_mask(arguments))) {
+    plan->refusal = Reason::kArguments;
+  }
   if (plan->refusal != Reason::kNone) return plan;
   const size_t input_count = functional_facts_.argument_count;
   if (accepts(PLUG_SHAPES_OUTPUT)) {
@@ -144,6 +159,12 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
   plan_outputs(*plan);
   plan_inputs(arguments.slice(0, input_count), *plan);
   plan_permutation(*plan);
+  for (const OutputShape& output : plan->outputs) {
+    if (output.is_tensor && !is_held(info, output.dtype)) plan->refusal = Reason::kDtype;
+  }
+  for (const InputPlan& input : plan->inputs) {
+    if (!is_held(info, input.dtype)) plan->refusal = Reason::kDtype;
+  }
   const auto has_no_elements = [](const OutputShape& output) {
     return std::find(output.sizes.begin(), output.sizes.end(), 0) != output.sizes.end();
   };
@@ -168,7 +189,8 @@ void BoundKernel::plan_outputs(BoundPlan& plan) const {
     std::optional<std::vector<int64_t>> strides;
     const bool dense = is_dense(output.sizes, output.strides);
     const bool as_is =
-        accepts(PLUG_ACCEPTS_STRIDED) || (dense && (accepts(PLUG_ACCEPTS_DENSE) || is_pointwise_));
+        accepts(PLUG_ACCEPTS_STRIDED) ||
+        (dense && (accepts(PLUG_ACCEPTS_DENSE) || (is_pointwise_ && !accepts(PLUG_ACCEPTS_BROADCAST))));
     const auto contiguous = contiguous_strides(output.sizes);
     if (!as_is && !same_strides(output.sizes, output.strides, contiguous)) strides = contiguous;
     plan.kernel_strides.push_back(std::move(strides));
@@ -232,7 +254,9 @@ at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const B
   if (binding_.form != Form::kFunctional) {
     const at::Tensor& target = arguments[binding_.out_arguments[index]].toTensor();
     if (binding_.form == Form::kOut && !is_argument(target, arguments)) {
-      at::native::resize_output(target, shape.sizes);
+      if (at::native::resize_output(target, shape.sizes)) {
+        target.unsafeGetTensorImpl()->set_sizes_and_strides(shape.sizes, shape.strides);
+      }
     } else {
       TORCH_CHECK(target.sizes() == shape.sizes, "output with shape ", target.sizes(),
                   " doesn't match the broadcast shape ", at::IntArrayRef(shape.sizes));

@@ -153,7 +153,7 @@ void copy_between_plain(const at::Tensor& to, const at::Tensor& from) {
 
 void copy_between_devices(const at::Tensor& to, const at::Tensor& from) {
   if (!can_copy_directly(from.device().index(), to.device().index())) {
-    at::Tensor landed = empty_with_strides_of(from, from.options().device(at::kCPU));
+    at::Tensor landed = at::empty(from.sizes(), from.options().device(at::kCPU));
     copy_to_host(landed, from.resolve_conj().resolve_neg(), /*non_blocking=*/false);
     copy_from_host(to, landed, /*non_blocking=*/false);
     return;

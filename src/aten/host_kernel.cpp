@@ -119,7 +119,7 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const Stream& stream, LoanKin
   stack.erase(first, stack.end());
 
   if (kind == LoanKind::kBorrow && can_plan(call.arguments)) {
-    PlanKey key(call.arguments, facts_.shape_needs_scalars);
+    PlanKey key(call.arguments, facts_.shape_needs_scalars, facts_.is_number);
     std::shared_ptr<const HostPlan> plan = plans_.find(key);
     if (plan == nullptr && facts_.is_structured && is_proven(key)) {
       plan = plan_by_shape(call.arguments);
@@ -140,20 +140,19 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const Stream& stream, LoanKin
   return call.bytes_moved;
 }
 
-// Without a plan go: results that are not single tensors, shapes that data decide, and host tensors
+// Without a plan go: operators of other libraries, whose kernels may be Python or shape their results
+// by data and not say so; results that are not single tensors, shapes that data decide, and host tensors
 // that the caller may change before the operator runs.
 bool HostKernel::can_plan(Arguments arguments) const {
-  if (!facts_.returns_tensors || runtime().host_func == nullptr) return false;
-  bool has_mask = false;
+  if (!facts_.is_aten || !facts_.returns_tensors || runtime().host_func == nullptr) return false;
   bool has_host_tensor = false;
   for (const c10::IValue& value : arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
       if (!is_on_device(tensor) && tensor.dim() > 0) has_host_tensor = true;
-      if (tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte) has_mask = true;
     });
   }
   if (has_host_tensor) return false;
-  return !facts_.shape_needs_data || (facts_.takes_host_indices && !has_mask);
+  return !facts_.shape_needs_data || (facts_.takes_host_indices && !has_mask(arguments));
 }
 
 // What the operator takes from its surroundings becomes the CPU's: the device and the generator.
@@ -228,7 +227,11 @@ void HostKernel::run_planned(Call& call, const HostPlan& plan) const {
     }
   }
   loan.open_in_order();
-  for (c10::IValue& value : call.arguments) replace_tensors(value, keep_host_scalar);
+  for (c10::IValue& value : call.arguments) {
+    // The caller may change a list before the operator runs.
+    if (value.isList() && !value.isTensorList() && !value.isOptionalTensorList()) value = value.deepcopy();
+    replace_tensors(value, keep_host_scalar);
+  }
   torch::jit::Stack stack = loan.host_arguments(call.arguments);
   replace_ambient(stack, call.stream);
   std::vector<at::Tensor> outputs;

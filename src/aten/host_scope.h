@@ -1,6 +1,6 @@
 #pragma once
 // The thread-local state under which a CPU kernel runs for the device, on the caller or on a worker:
-// below autograd, without recording gradients, with the caller's number of threads.
+// below autograd and autocast, without recording gradients, with the caller's number of threads.
 
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -17,6 +17,7 @@ class HostScope {
  private:
   at::AutoDispatchBelowADInplaceOrView below_autograd_;
   at::NoGradGuard no_grad_;
+  c10::impl::ExcludeDispatchKeyGuard no_autocast_{c10::autocast_dispatch_keyset};
 };
 
 }  // namespace torchplug

@@ -44,8 +44,9 @@ struct Needs {
 };
 
 void count_needs(const c10::IValue& value, Needs& needs) {
-  for_each_tensor(value, [&](const at::Tensor&) { ++needs.tensors; });
-  if (value.isOptionalTensorList()) needs.tensors += value.toOptionalTensorVector().size();
+  if (value.isTensor()) needs.tensors += 1;
+  if (value.isTensorList() || value.isOptionalTensorList()) needs.tensors += value.toListRef().size();
+  if (value.isList()) needs.floats += 2 * value.toListRef().size();
   if (value.isIntList()) needs.ints += value.toListRef().size();
   if (value.isDoubleList()) needs.floats += value.toListRef().size();
   if (value.isComplexDouble()) needs.floats += 2;
@@ -133,7 +134,8 @@ plug_value KernelCall::convert(const c10::IValue& value, bool written) {
   }
   if (value.isDevice()) {
     const c10::Device device = value.toDevice();
-    return integer(PLUG_VALUE_DEVICE, device.type() == kDeviceType ? device.index() : PLUG_HOST);
+    if (device.type() != kDeviceType) return integer(PLUG_VALUE_DEVICE, PLUG_HOST);
+    return integer(PLUG_VALUE_DEVICE, device.has_index() ? device.index() : stream_.device());
   }
   if (value.isGenerator()) {
     generator_ = value.toGenerator();
@@ -220,8 +222,9 @@ plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
 
 plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes) {
   const auto type = to_scalar_type(dtype);
-  if (index >= results_.size() || !type || ndim < 0) {
-    module_.host.set_error(&module_.host, "host->output was given a result or a dtype that does not exist");
+  if (index >= results_.size() || result_tensors_[index].defined() || !type || ndim < 0) {
+    module_.host.set_error(
+        &module_.host, "host->output was given a result twice, or a result or a dtype that does not exist");
     return PLUG_INVALID;
   }
   try {

@@ -37,7 +37,7 @@ const char* reason_text(Reason reason) {
     case Reason::kNoKernel: return "the plugin has no kernel for it";
     case Reason::kDeclined: return "the plugin's kernel declined the call";
     case Reason::kDtype: return "the device's kernels do not take this dtype";
-    case Reason::kArguments: return "an argument is one the kernel's schema does not have";
+    case Reason::kArguments: return "the plugin's kernel cannot take such arguments";
   }
   return "";
 }

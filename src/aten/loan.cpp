@@ -37,7 +37,7 @@ void Loan::add(const at::Tensor& tensor, bool written) {
     span.begin -= span.begin % kSpanAlignment;
     if (tensor.numel() == 0) span.end = span.begin;
   }
-  entries_.push_back({tensor, {}, find_buffer(storage, span, written)});
+  entries_.push_back({tensor, {}, find_buffer(storage, span, written), written});
 }
 
 void Loan::add_all(Arguments arguments, const std::vector<bool>& writes) {
@@ -145,27 +145,34 @@ torch::jit::Stack Loan::host_arguments(Arguments arguments) const {
 }
 
 void Loan::settle() {
-  for (Buffer& buffer : buffers_) {
-    if (buffer.written) settle_buffer(buffer);
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.written) fit_storage(buffer);
   }
   for (const Entry& entry : entries_) {
-    if (buffers_[entry.buffer].written) settle_shape(entry);
+    if (!entry.written) continue;
+    write_back(entry);
+    settle_shape(entry);
   }
 }
 
-void Loan::settle_buffer(Buffer& buffer) {
-  const bool resized = buffer.host.data() != buffer.data || buffer.host.nbytes() != buffer.bytes;
-  if (resized) {
-    has_resized_ = true;
-    const uint64_t end = buffer.span.begin + buffer.host.nbytes();
-    const c10::Storage storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(buffer.storage));
-    if (end > buffer.storage->nbytes())
-      at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, end);
-  }
-  if (resized || kind_ == LoanKind::kStage) {
-    write_storage(buffer.host.data(), *buffer.storage, buffer.span.begin, buffer.host.nbytes(), stream_);
-    bytes_moved_ += buffer.host.nbytes();
-  }
+// A kernel that resized an output has moved the CPU storage; the device's has to grow with it.
+void Loan::fit_storage(const Buffer& buffer) {
+  const bool moved = buffer.host.data() != buffer.data || buffer.host.nbytes() != buffer.bytes;
+  if (!moved) return;
+  has_resized_ = true;
+  const uint64_t end = buffer.span.begin + buffer.host.nbytes();
+  const c10::Storage storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(buffer.storage));
+  if (end > buffer.storage->nbytes()) at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, end);
+}
+
+// Just the bytes the tensor spans: what lies beside them may be somebody else's by now.
+void Loan::write_back(const Entry& entry) {
+  const Buffer& buffer = buffers_[entry.buffer];
+  if (kind_ == LoanKind::kBorrow && buffer.host.data() == buffer.data) return;
+  const ByteSpan span = span_of(entry.host);
+  write_storage(static_cast<const char*>(buffer.host.data()) + span.begin, *buffer.storage,
+                buffer.span.begin + span.begin, span.bytes(), stream_);
+  bytes_moved_ += span.bytes();
 }
 
 void Loan::settle_shape(const Entry& entry) {
@@ -194,6 +201,8 @@ bool Loan::shares_memory(const at::Tensor& host) const {
 }
 
 at::Tensor Loan::result(const at::Tensor& host) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!host.is_quantized(), "Quantized tensors are not supported on device '",
+                              active_module().name, "'.");
   const int64_t position = position_of(host);
   if (position >= 0) return entries_[static_cast<size_t>(position)].original;
   for (const Entry& entry : entries_) {

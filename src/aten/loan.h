@@ -66,6 +66,7 @@ class Loan {
     at::Tensor original;
     at::Tensor host;
     size_t buffer;
+    bool written;
   };
 
   size_t find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written);
@@ -73,7 +74,8 @@ class Loan {
   void fill(Buffer& buffer);
   void make_host_tensors();
   at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer) const;
-  void settle_buffer(Buffer& buffer);
+  void fit_storage(const Buffer& buffer);
+  void write_back(const Entry& entry);
   void settle_shape(const Entry& entry);
   const Entry* find(const at::Tensor& original) const;
 

@@ -80,6 +80,11 @@ std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& func
   return std::nullopt;
 }
 
+bool is_scalar(const c10::TypePtr& type) {
+  if (const auto* optional = type->castRaw<c10::OptionalType>()) return is_scalar(optional->getElementType());
+  return type->kind() == c10::TypeKind::NumberType || type->kind() == c10::TypeKind::FloatType;
+}
+
 bool is_mutable(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
@@ -99,6 +104,8 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   bool has_tensor_input = false;
   for (const c10::Argument& argument : schema.arguments()) {
     writes.push_back(is_mutable(argument));
+    is_number.push_back(is_scalar(argument.type()));
+    if (argument.is_out()) is_out_form = true;
     if (!argument.is_out() && contains_tensor(argument.type())) has_tensor_input = true;
   }
   for (const UnmarkedWrite& unmarked : kUnmarkedWrites) {
@@ -110,6 +117,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
     if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;
     if (result.alias_info() != nullptr && !result.alias_info()->isWrite() && !writes_any) is_view = true;
   }
+  is_aten = op.operator_name().getNamespace() == "aten";
   is_random = op.hasTag(at::Tag::nondeterministic_seeded);
   shape_needs_scalars = !has_tensor_input;
   shape_needs_data = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);

@@ -22,6 +22,9 @@ struct OperatorFacts {
   std::vector<bool> writes;  // by argument; includes what the schema does not admit
   bool is_view = false;      // gives another look at an argument and touches no data
   bool is_random = false;
+  bool is_out_form = false;
+  bool is_aten = false;
+  std::vector<bool> is_number;  // by argument: a Scalar or a float
   bool returns_tensors = true;  // every return is one tensor
   bool shape_needs_data = false;
   bool shape_needs_scalars = false;  // no tensor to take a shape from: arange and its like

@@ -47,8 +47,8 @@ OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_pt
 
 void OperatorKernel::run(torch::jit::Stack& stack) {
   const Arguments arguments(stack.data() + stack.size() - facts_.argument_count, facts_.argument_count);
-  if (C10_UNLIKELY(is_shaping())) {
-    // The out form, asked by shape_structured: its outputs are its last arguments.
+  if (C10_UNLIKELY(is_shaping()) && facts_.is_out_form) {
+    // Asked by shape_structured: its outputs are its last arguments.
     const auto first = stack.end() - static_cast<std::ptrdiff_t>(facts_.argument_count);
     stack.erase(first, stack.end() - static_cast<std::ptrdiff_t>(facts_.return_count));
     return;
@@ -82,13 +82,16 @@ void OperatorKernel::run_on_host(torch::jit::Stack& stack, const Stream& stream,
 DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
   DeviceIndex device = -1;
   at::Tensor host_tensor;
-  for (const c10::IValue& value : arguments) {
+  bool is_host_written = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue& value = arguments[i];
     if (value.isDevice() && value.toDevice().type() == kDeviceType && device < 0) {
       device = value.toDevice().has_index() ? value.toDevice().index() : current_device();
     }
     for_each_tensor(value, [&](const at::Tensor& tensor) {
       if (!is_on_device(tensor)) {
-        if (tensor.dim() > 0) host_tensor = tensor;
+        if (facts_.writes[i]) is_host_written = true;
+        if (tensor.dim() > 0 || facts_.writes[i]) host_tensor = tensor;
         return;
       }
       if (device >= 0 && device != tensor.device().index()) refuse_mixture(device, tensor);
@@ -96,7 +99,8 @@ DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
     });
   }
   if (device < 0) device = current_device();
-  if (host_tensor.defined() && !facts_.takes_host_indices) refuse_mixture(device, host_tensor);
+  const bool is_allowed = facts_.takes_host_indices && !is_host_written;
+  if (host_tensor.defined() && !is_allowed) refuse_mixture(device, host_tensor);
   return device;
 }
 

@@ -23,6 +23,7 @@ class OperatorKernel final : public c10::OperatorKernel {
     run(*stack);
   }
   void run(torch::jit::Stack& stack);
+  const c10::OperatorHandle& handle() const { return facts_.handle; }
 
  private:
   void run_on_host(torch::jit::Stack& stack, const Stream& stream, Reason reason);

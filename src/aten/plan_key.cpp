@@ -43,9 +43,16 @@ enum Kind : uint64_t {
 
 }  // namespace
 
-PlanKey::PlanKey(Arguments arguments, bool with_scalars) : with_scalars_(with_scalars) {
+PlanKey::PlanKey(Arguments arguments, bool with_scalars, const std::vector<bool>& is_number)
+    : with_scalars_(with_scalars) {
   add_kind(context_word());
-  for (const c10::IValue& value : arguments) add(value);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i < is_number.size() && is_number[i] && !with_scalars) {
+      add_scalar(arguments[i]);
+    } else {
+      add(arguments[i]);
+    }
+  }
   for (uint64_t word : words_) hash_ = fold(hash_, word);
 }
 
@@ -76,6 +83,33 @@ void PlanKey::add_tensor(const at::Tensor& tensor) {
            static_cast<uint64_t>(tensor.dim()) << 40);
   for (int64_t size : tensor.sizes()) add_word(static_cast<uint64_t>(size));
   for (int64_t stride : tensor.strides()) add_word(static_cast<uint64_t>(stride));
+  add_sharing(tensor);
+}
+
+// Which of the tensors before it lies on the same memory, and how far away: operators return an
+// argument, or refuse one that overlaps another.
+void PlanKey::add_sharing(const at::Tensor& tensor) {
+  if (!tensor.has_storage()) return;
+  const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+  for (size_t i = 0; i < storages_.size(); ++i) {
+    if (storages_[i].first != storage) continue;
+    add_word(i + 1);
+    add_word(static_cast<uint64_t>(tensor.storage_offset() - storages_[i].second));
+    return;
+  }
+  storages_.emplace_back(storage, tensor.storage_offset());
+  add_word(0);
+}
+
+// The kind of a number: what it is decides dtypes, its value does not.
+void PlanKey::add_scalar(const c10::IValue& value) {
+  if (value.isInt()) {
+    add_kind(kInt);
+  } else if (value.isBool()) {
+    add_kind(kBool);
+  } else {
+    add(value);
+  }
 }
 
 void PlanKey::add(const c10::IValue& value) {
@@ -104,10 +138,6 @@ void PlanKey::add(const c10::IValue& value) {
              static_cast<uint64_t>(static_cast<uint8_t>(value.toDevice().index())) << 16);
   } else if (value.isGenerator()) {
     add_kind(kGenerator);
-  } else if (value.isTensorList()) {
-    const auto tensors = value.toTensorVector();
-    add_kind(kList | tensors.size() << 8);
-    for (const at::Tensor& tensor : tensors) add_tensor(tensor);
   } else if (value.isList()) {
     const auto items = value.toListRef();
     add_kind(kList | items.size() << 8);

@@ -92,9 +92,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_
 
 }  // namespace
 
-void add_recurrent_cells(torch::Library& library) {
+void add_lstm_cell(torch::Library& library) {
   library.impl("_thnn_fused_lstm_cell", TORCH_FN(lstm_cell));
   library.impl("_thnn_fused_lstm_cell_backward_impl", TORCH_FN(lstm_cell_backward));
+}
+
+void add_gru_cell(torch::Library& library) {
   library.impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));
   library.impl("_thnn_fused_gru_cell_backward", TORCH_FN(gru_cell_backward));
 }

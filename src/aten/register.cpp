@@ -53,8 +53,10 @@ bool is_wanted(const OperatorHandle& handle, bool is_bound) {
 }
 
 // The plugin's kernels by the operator they serve; the first of two for one operator wins.
-std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>> bind_kernels(const Module& module) {
-  std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>> bound;
+using BoundKernels = std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>>;
+
+BoundKernels bind_kernels(const Module& module) {
+  BoundKernels bound;
   for (const plug_kernel& kernel : module.kernels) {
     for (Binding& binding : bind_kernel(kernel, module.name)) {
       const OperatorName name = binding.operator_handle.operator_name();
@@ -69,9 +71,7 @@ std::unordered_set<std::string>& served_operators() {
   return names;
 }
 
-void register_kernels(const Module& module, torch::Library& library) {
-  auto bound = bind_kernels(module);
-  for (const auto& [name, kernel] : bound) served_operators().insert(full_name(name));
+void register_kernels(BoundKernels bound, torch::Library& library) {
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const OperatorName& name : dispatcher.getAllOpNames()) {
     if (name.getNamespace() != "aten") continue;
@@ -95,7 +95,8 @@ void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
   {
     std::lock_guard lock(kernels_lock);
     auto& found = kernels[handle.operator_name()];
-    if (found == nullptr) found = std::make_unique<OperatorKernel>(handle);
+    // A library that was destroyed and defined anew has new handles under old names.
+    if (found == nullptr || !(found->handle() == handle)) found = std::make_unique<OperatorKernel>(handle);
     kernel = found.get();
   }
   kernel->run(*stack);
@@ -108,19 +109,27 @@ bool has_kernel(const char* name) { return served_operators().count(name) != 0; 
 void register_operators(const Module& module) {
   static auto& library = *immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,
                                                    __FILE__, uint32_t(__LINE__));
+  auto bound = bind_kernels(module);
+  for (const auto& [name, kernel] : bound) served_operators().insert(full_name(name));
   add_factories(library);
   add_views(library);
   add_storage_operators(library);
   add_copies(library);
-  add_dropout(library);
-  add_recurrent_cells(library);
-  add_histogram(library);
-  register_kernels(module, library);
+  if (!has_kernel("aten::native_dropout")) add_dropout(library);
+  if (!has_kernel("aten::_thnn_fused_lstm_cell")) add_lstm_cell(library);
+  if (!has_kernel("aten::_thnn_fused_gru_cell")) add_gru_cell(library);
+  if (!has_kernel("aten::histc")) add_histogram(library);
+  register_kernels(std::move(bound), library);
 
   static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
                                                 uint32_t(__LINE__));
   rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
   register_sparse_operators();
+
+  // Without a policy of the device's own, autocast leaves every operator as it is.
+  static auto& autocast = *immortal<torch::Library>(
+      torch::Library::IMPL, "_", DispatchKey::AutocastPrivateUse1, __FILE__, uint32_t(__LINE__));
+  autocast.fallback(torch::CppFunction::makeFallthrough());
 }
 
 }  // namespace torchplug

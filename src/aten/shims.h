@@ -1,6 +1,7 @@
 #pragma once
 // The operators that are written once, here, and never fall back: they make tensors, look at them,
-// resize them and copy them. Each function adds its operators to the library of the device's key.
+// resize them and copy them; and the few whose CPU kernel would not do, unless the plugin has one. Each
+// function adds its operators to the library of the device's key.
 
 #include <torch/library.h>
 
@@ -11,7 +12,8 @@ void add_views(torch::Library& library);
 void add_storage_operators(torch::Library& library);
 void add_copies(torch::Library& library);
 void add_dropout(torch::Library& library);
-void add_recurrent_cells(torch::Library& library);
+void add_lstm_cell(torch::Library& library);
+void add_gru_cell(torch::Library& library);
 void add_histogram(torch::Library& library);
 
 }  // namespace torchplug

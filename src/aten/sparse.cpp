@@ -9,7 +9,9 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -92,8 +94,15 @@ void write_back(const at::Tensor& original, const at::Tensor& host) {
   }
 }
 
+const OperatorFacts& facts_of(const c10::OperatorHandle& handle) {
+  static std::mutex facts_lock;
+  static auto& known = *immortal<std::unordered_map<c10::OperatorName, OperatorFacts>>();
+  std::lock_guard lock(facts_lock);
+  return known.try_emplace(handle.operator_name(), handle).first->second;
+}
+
 void run_on_copies(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
-  const OperatorFacts facts(handle);
+  const OperatorFacts& facts = facts_of(handle);
   const size_t first = stack->size() - facts.argument_count;
   DeviceIndex device = -1;
   struct Moved {

@@ -8,7 +8,8 @@ namespace torchplug {
 namespace {
 
 plug_mem host_memory(void* address) {
-  const uint32_t flags = is_pinned(address) ? PLUG_MEM_PINNED : 0;
+  const bool is_plugins = runtime().host_alloc != nullptr && is_pinned(address);
+  const uint32_t flags = is_plugins ? PLUG_MEM_PINNED : 0;
   return {address, 0, PLUG_HOST, flags};
 }
 

@@ -1,7 +1,11 @@
 // Python's view of the core: thin, so that everything here can also be done from C++.
 
+#include <ATen/ops/empty.h>
 #include <torch/csrc/Generator.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/utils/pybind.h>
+
+#include <limits>
 
 #include "activate.h"
 #include "aten/ledger.h"
@@ -15,6 +19,12 @@ namespace py = pybind11;
 namespace torchplug {
 namespace {
 
+DeviceIndex to_index(int device) {
+  TORCH_CHECK(device >= -1 && device <= std::numeric_limits<DeviceIndex>::max(), "There is no device ",
+              active_module().name, ":", device, ".");
+  return static_cast<DeviceIndex>(device);
+}
+
 py::list ledger() {
   py::list entries;
   for (const LedgerEntry& entry : ledger_entries()) {
@@ -25,7 +35,7 @@ py::list ledger() {
 }
 
 py::dict properties(int device) {
-  const DeviceInfo& info = device_info(static_cast<DeviceIndex>(device));
+  const DeviceInfo& info = device_info(to_index(device));
   py::dict result;
   result["name"] = info.name;
   result["total_memory"] = info.total_bytes;
@@ -38,8 +48,18 @@ py::dict properties(int device) {
   return result;
 }
 
+// A backward of nothing on every device in use, by tensors that Python never sees.
+void finish_backward() {
+  for (DeviceIndex device = 0; device < device_count(); ++device) {
+    if (!is_open(device)) continue;
+    const at::TensorOptions options = at::device(at::Device(kDeviceType, device));
+    const at::Tensor leaf = at::empty({1}, options).set_requires_grad(true);
+    torch::autograd::grad({leaf.view({1})}, {leaf}, {at::empty({1}, options)});
+  }
+}
+
 py::object generator(int device) {
-  const auto index = static_cast<DeviceIndex>(device);
+  const auto index = to_index(device);
   return py::reinterpret_steal<py::object>(THPGenerator_initDefaultGenerator(default_generator(index)));
 }
 
@@ -53,15 +73,14 @@ PYBIND11_MODULE(_C, module) {
   module.def("is_active", &has_active_module);
   module.def("device_count", [] { return int{device_count()}; });
   module.def("current_device", [] { return int{current_device()}; });
-  module.def("set_device", [](int device) { set_current_device(static_cast<DeviceIndex>(device)); });
-  module.def("exchange_device",
-             [](int device) { return int{exchange_current_device(static_cast<DeviceIndex>(device))}; });
-  module.def("open_device", [](int device) { ensure_open(static_cast<DeviceIndex>(device)); }, NoGil());
-  module.def("is_open", [](int device) { return is_open(static_cast<DeviceIndex>(device)); });
+  module.def("set_device", [](int device) { set_current_device(to_index(device)); });
+  module.def("exchange_device", [](int device) { return int{exchange_current_device(to_index(device))}; });
+  module.def("open_device", [](int device) { ensure_open(to_index(device)); }, NoGil());
+  module.def("is_open", [](int device) { return is_open(to_index(device)); });
   module.def("is_forked", &is_forked);
   module.def("properties", &properties);
-  module.def(
-      "synchronize", [](int device) { synchronize_device(static_cast<DeviceIndex>(device)); }, NoGil());
+  module.def("synchronize", [](int device) { synchronize_device(to_index(device)); }, NoGil());
+  module.def("finish_backward", &finish_backward, NoGil());
   module.def("default_generator", &generator);
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <exception>
 #include <shared_mutex>
+#include <utility>
 
 #include "immortal.h"
 
@@ -107,11 +109,19 @@ void BlockPool::give(Block* block) {
 void BlockPool::release_cached() {
   check(runtime().device_sync(device_), "device_sync", device_);
   take_back_finished();
-  for (auto& [stream, blocks] : cached_) {
-    for (auto& [bytes, block] : blocks) destroy(block);
-  }
-  cached_.clear();
+  const auto cached = std::exchange(cached_, {});
   cached_bytes_ = 0;
+  std::exception_ptr failure;
+  for (const auto& [stream, blocks] : cached) {
+    for (const auto& [bytes, block] : blocks) {
+      try {
+        destroy(block);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 void BlockPool::take_back_finished() {
@@ -184,8 +194,9 @@ void BlockPool::destroy(Block* block) {
   decrease(stats_.segment, block->bytes, 1);
   decrease(stats_.reserved_bytes, block->bytes, block->bytes);
   ++stats_.num_device_free;
-  check(runtime().mem_free(device_, block->base), "mem_free", device_);
+  void* base = block->base;
   owned_.erase(block);
+  check(runtime().mem_free(device_, base), "mem_free", device_);
 }
 
 void BlockPool::count_taken(const Block& block) {

@@ -15,7 +15,7 @@
 namespace torchplug {
 namespace {
 
-enum class Life : uint8_t { kClosed, kOpen, kForked };
+enum class Life : uint8_t { kClosed, kOpen, kForked, kEnded };
 
 struct Entry {
   std::atomic<Life> life{Life::kClosed};
@@ -118,6 +118,8 @@ void refuse_forked() {
 void open(DeviceIndex device) {
   Entry& opened = entry(device);
   if (is_forked()) refuse_forked();
+  TORCH_CHECK(opened.life != Life::kEnded, "Device '", active_module().name,
+              "' is gone: the process is ending.");
   std::lock_guard lock(open_lock);
   if (opened.life == Life::kOpen) return;
   static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
@@ -126,9 +128,12 @@ void open(DeviceIndex device) {
   opened.life = Life::kOpen;
 }
 
-// The plugin's shutdown runs before its library's own destructors: registered after they were.
+// Runs before the plugin library's own destructors: registered after they were. Nothing is called
+// afterwards.
 void shut_down() {
-  if (!is_forked()) runtime().shutdown();
+  if (is_forked()) return;
+  runtime().shutdown();
+  for (auto& device : devices().entries) device->life = Life::kEnded;
 }
 
 }  // namespace
@@ -181,10 +186,7 @@ void unchecked_set_current_device(DeviceIndex device) noexcept {
 }
 
 void ensure_open(DeviceIndex device) {
-  auto& all = devices().entries;
-  const auto index = static_cast<size_t>(device);
-  if (index < all.size() && all[index]->life.load(std::memory_order_acquire) == Life::kOpen) return;
-  open(device);
+  if (!is_open(device)) open(device);
 }
 
 bool is_open(DeviceIndex device) noexcept {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "immortal.h"
@@ -80,8 +81,7 @@ class PinnedAllocator final : public at::HostAllocator {
   void empty_cache() override {
     std::lock_guard lock(blocks_lock_);
     take_back_finished();
-    for (auto& [bytes, block] : free_) destroy(block);
-    free_.clear();
+    for (const auto& [bytes, block] : std::exchange(free_, {})) destroy(block);
   }
 
   bool owns(const void* address) {
@@ -151,12 +151,13 @@ class PinnedAllocator final : public at::HostAllocator {
     stats_.allocations.decrease(1);
     stats_.allocated_bytes.decrease(block->bytes);
     ++stats_.num_host_free;
+    char* address = block->address;
+    blocks_.erase(address);
     if (runtime().host_free != nullptr) {
-      check(runtime().host_free(block->address), "host_free", -1);
+      check(runtime().host_free(address), "host_free", -1);
     } else {
-      std::free(block->address);
+      std::free(address);
     }
-    blocks_.erase(block->address);
   }
 
   std::mutex blocks_lock_;
@@ -174,12 +175,10 @@ PinnedAllocator& allocator() {
 // A deleter cannot throw: a block whose streams cannot be waited for is never used again.
 void release_pinned(void* context) {
   if (context == nullptr || is_forked()) return;
-  auto* block = static_cast<PinnedBlock*>(context);
-  const DeviceIndex device = block->used_on.empty() ? current_device() : block->used_on[0].device_index();
   try {
-    allocator().give(block);
+    allocator().give(static_cast<PinnedBlock*>(context));
   } catch (...) {
-    record_failure(device, std::current_exception());
+    record_failure(current_device(), std::current_exception());
   }
 }
 

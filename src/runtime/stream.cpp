@@ -30,13 +30,14 @@ class StreamTable {
   c10::StreamId next_of_pool(DeviceIndex device, int priority) {
     std::unique_lock lock(table_lock_);
     Pool& pool = pools_[priority];
-    const size_t turn = pool.turn++ % kPoolSize;
+    const size_t turn = pool.turn % kPoolSize;
     if (turn == pool.ids.size()) {
       plug_stream stream = nullptr;
       check(runtime().stream_create(device, priority, &stream), "stream_create", device);
       made_.push_back(stream);
       pool.ids.push_back(static_cast<c10::StreamId>(made_.size()));
     }
+    ++pool.turn;
     return pool.ids[turn];
   }
 
@@ -67,10 +68,11 @@ struct QueuedJob {
 };
 
 // A job runs even if work before it failed: its results are then as wrong as its inputs, and the
-// failure is thrown before anybody can read them.
-void run_queued(void* argument, plug_status /*status*/) {
+// failure is thrown before anybody can read them. Not on a lost device, whose memory may be gone.
+void run_queued(void* argument, plug_status status) {
   auto* queued = static_cast<QueuedJob*>(argument);
   try {
+    if (status == PLUG_LOST) check(status, "host_func", queued->device);
     queued->job->run();
   } catch (...) {
     record_failure(queued->device, std::current_exception());
