@@ -141,8 +141,8 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
     });
   }
   // A shape that data decide is for the kernel to find; index needs data for masks only.
-  if (functional_facts_.shape_needs_data && !accepts(PLUG_SHAPES_OUTPUT) &&
-      (!functional_facts_.takes_host_indices || has_mask(arguments))) {
+  if (functional_facts_.shape_needs_data && functional_facts_.returns_tensors &&
+      !accepts(PLUG_SHAPES_OUTPUT) && (!functional_facts_.takes_host_indices || has_mask(arguments))) {
     plan->refusal = Reason::kArguments;
   }
   if (plan->refusal != Reason::kNone) return plan;

@@ -467,3 +467,13 @@ def test_a_stream_costs_few_threads(device):
         print(len(os.listdir("/proc/self/task")) - before)
     """
     assert int(output_of(code, device)) <= 8
+
+
+def test_a_new_number_does_not_make_the_caller_wait(large, module, device):
+    small = torch.zeros(4, device=device)
+    small.fill_(2)
+    occupy(large)
+    for number in (3, 4, 5):
+        small.fill_(number)
+    assert module.current_stream().query() is False
+    assert small.tolist() == [5, 5, 5, 5]

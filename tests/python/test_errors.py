@@ -282,3 +282,26 @@ def test_many_errors_in_a_row_leave_nothing_behind(device):
         with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
             x @ x
     assert (x + 1).tolist() == (X + 1).tolist()
+
+
+# ---- what a device operator may write ----
+
+
+@pytest.mark.accelerator("the CPU is the host")
+@pytest.mark.parametrize(
+    "write",
+    [lambda host, x: torch.sum(x, dim=0, out=host), lambda host, x: host.sub_(x.sum())],
+    ids=["out", "in_place"],
+)
+def test_a_host_tensor_is_not_written_by_an_operator_of_the_device(device, write):
+    host = torch.tensor(-7.0)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="same device"):
+            write(host, torch.ones(4, device=device))
+    assert host.item() == -7.0
+
+
+def test_an_index_no_device_can_have_is_refused(device, module):
+    if device.type != "cpu":
+        with pytest.raises(RuntimeError, match="256"):
+            module.set_device(256)

@@ -207,3 +207,26 @@ def test_allow_mode_says_nothing(device):
     done = run_python(code, device, TORCHPLUG_FALLBACK="allow")
     assert done.stdout.strip() == "[0.0, 0.0, 0.0]", done.stderr
     assert "erfinv" not in done.stderr
+
+
+def test_what_lies_beside_a_written_view_is_left_alone(device):
+    base = torch.arange(10.0, device=device) + 50
+    ones = torch.ones(3, device=device)
+    torch.add(ones, ones, out=base[1:1])
+    base[5:6].sub_(1)
+    assert base[0].item() == 50 and base[4].item() == 54 and base[5].item() == 54
+    assert base[6:].tolist() == [56, 57, 58, 59]
+
+
+def test_an_operator_of_another_library_may_shape_its_result_by_data(device):
+    library = torch.library.Library("torchplug_test", "DEF")
+    library.define("positive(Tensor x) -> Tensor")
+    library.impl("positive", lambda x: x[x > 0], "CPU")
+    try:
+        for values in ([1.0, -1.0, 2.0], [1.0, 1.0, 2.0], [-1.0, -1.0, 2.0]):
+            x = torch.tensor(values)
+            result = torch.ops.torchplug_test.positive(x.to(device))
+            assert result.device == device
+            assert result.tolist() == x[x > 0].tolist()
+    finally:
+        library._destroy()

@@ -152,3 +152,25 @@ def test_thousands_of_shapes_are_right(device):
     results = [moved[:n].cumsum(0)[-1] for n in range(1, 5000, 2)]
     expected = [source[:n].cumsum(0)[-1] for n in range(1, 5000, 2)]
     assert_same(torch.stack(results), torch.stack(expected))
+
+
+def test_who_shares_memory_with_whom_is_seen(device):
+    with torch.inference_mode():
+        x, y, z = (torch.ones(3, device=device) * n for n in (6, 2, 0))
+        for _ in range(2):
+            assert torch.ops.aten.div.out(x, y, out=x) is x
+        assert torch.ops.aten.div.out(x, y, out=z) is z
+        assert z.tolist() == [0.75] * 3
+
+
+def test_a_list_may_change_after_the_call(device):
+    @torch.jit.script
+    def reduce(x: torch.Tensor, dims: list[int]):
+        y = torch.amax(x, dims)
+        dims[0] = 1
+        return y
+
+    x = matrix(3, 4)
+    with torch.inference_mode():
+        for _ in range(4):
+            assert_same(reduce(x.to(device), [0]), torch.amax(x, [0]))
