@@ -126,7 +126,6 @@ EntryPoint find_entry_point(void* library, const std::string& path) {
               "().");
 }
 
-// By hand: PyTorch's libraries export a std::regex of another compiler's, and a call may end there.
 void check_name(const std::string& name, const std::string& path) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
