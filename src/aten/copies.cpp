@@ -40,16 +40,6 @@ void copy_by_plugin(const at::Tensor& to, const at::Tensor& from, const Stream& 
   stream.synchronize_if_blocking();
 }
 
-plug_tensor describe(const at::Tensor& tensor) {
-  plug_tensor described{};
-  described.mem = memory_of(tensor);
-  described.dtype = *to_plug_dtype(tensor.scalar_type());
-  described.ndim = static_cast<int32_t>(tensor.dim());
-  described.sizes = tensor.sizes().data();
-  described.strides = tensor.strides().data();
-  return described;
-}
-
 // Same device, same dtype, any strides. False if the plugin leaves it to the CPU.
 bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
   const bool possible = runtime().copy_strided != nullptr && same_bits(to, from) &&

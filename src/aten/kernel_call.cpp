@@ -66,21 +66,11 @@ void KernelCall::reserve(c10::ArrayRef<c10::IValue> arguments, size_t result_cou
   results_.reserve(result_count);
 }
 
-const plug_tensor* KernelCall::describe(const at::Tensor& tensor, bool written) {
+const plug_tensor* KernelCall::add_tensor(const at::Tensor& tensor, bool written) {
   plug_tensor described{};
   described.ndim = -1;
-  if (tensor.defined()) {
-    described.mem = is_on_device(tensor)
-                        ? memory_of(tensor)
-                        : plug_mem{const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
-    described.dtype = to_plug_dtype(tensor.scalar_type()).value_or(0);
-    described.ndim = static_cast<int32_t>(tensor.dim());
-    described.sizes = tensor.sizes().data();
-    described.strides = tensor.strides().data();
-    if (tensor.is_conj()) described.flags |= PLUG_TENSOR_CONJ;
-    if (tensor.is_neg()) described.flags |= PLUG_TENSOR_NEG;
-    if (written) described.flags |= PLUG_TENSOR_WRITTEN;
-  }
+  if (tensor.defined()) described = describe(tensor);
+  if (written) described.flags |= PLUG_TENSOR_WRITTEN;
   tensors_.push_back(described);
   return &tensors_.back();
 }
@@ -103,7 +93,7 @@ plug_value KernelCall::convert(const c10::IValue& value, bool written) {
   if (value.isTensor()) {
     if (!value.toTensor().defined()) return plug_value{};
     plug_value tensor = tagged(PLUG_VALUE_TENSOR);
-    tensor.as.tensors = describe(value.toTensor(), written);
+    tensor.as.tensors = add_tensor(value.toTensor(), written);
     return tensor;
   }
   if (value.isNone()) return plug_value{};
@@ -164,7 +154,7 @@ plug_value KernelCall::convert_list(const c10::IValue& value, bool written) {
     list.tag = PLUG_VALUE_TENSORS;
     list.as.tensors = tensors_.end();
     for (const c10::IValue& item : value.toListRef()) {
-      describe(item.isTensor() ? item.toTensor() : at::Tensor(), written);
+      add_tensor(item.isTensor() ? item.toTensor() : at::Tensor(), written);
     }
   } else {
     list.tag = PLUG_VALUE_LIST;
@@ -181,7 +171,7 @@ void KernelCall::add_result(const at::Tensor& tensor) {
   plug_value value{};
   if (tensor.defined()) {
     value = tagged(PLUG_VALUE_TENSOR);
-    value.as.tensors = describe(tensor, /*written=*/true);
+    value.as.tensors = add_tensor(tensor, /*written=*/true);
   }
   results_.push_back(value);
   result_tensors_.push_back(tensor);
@@ -231,7 +221,7 @@ plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, c
     const at::IntArrayRef shape(sizes, static_cast<size_t>(ndim));
     result_tensors_[index] = empty_on(stream_, shape, contiguous_strides(shape), *type);
     results_[index] = tagged(PLUG_VALUE_TENSOR);
-    results_[index].as.tensors = describe(result_tensors_[index], /*written=*/true);
+    results_[index].as.tensors = add_tensor(result_tensors_[index], /*written=*/true);
     return PLUG_OK;
   } catch (const c10::Error& error) {
     module_.host.set_error(&module_.host, error.what_without_backtrace());

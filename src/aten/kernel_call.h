@@ -42,7 +42,7 @@ class KernelCall final : public CallServices {
  private:
   plug_value convert(const c10::IValue& value, bool written);
   plug_value convert_list(const c10::IValue& value, bool written);
-  const plug_tensor* describe(const at::Tensor& tensor, bool written);
+  const plug_tensor* add_tensor(const at::Tensor& tensor, bool written);
 
   const Module& module_;
   const plug_kernel& kernel_;

@@ -2,6 +2,7 @@
 
 #include <ATen/EmptyTensor.h>
 
+#include "dtype.h"
 #include "runtime/host_allocator.h"
 
 namespace torchplug {
@@ -42,6 +43,20 @@ plug_mem memory_of(const at::TensorBase& tensor) {
   const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
   if (storage.data() == nullptr) return {nullptr, 0, tensor.device().index(), 0};
   return storage_memory(storage, static_cast<uint64_t>(tensor.storage_offset()) * tensor.itemsize());
+}
+
+plug_tensor describe(const at::TensorBase& tensor) {
+  plug_tensor described{};
+  described.mem = tensor.device().type() == kDeviceType
+                      ? memory_of(tensor)
+                      : plug_mem{const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
+  described.dtype = to_plug_dtype(tensor.scalar_type()).value_or(0);
+  described.ndim = static_cast<int32_t>(tensor.dim());
+  described.sizes = tensor.sizes().data();
+  described.strides = tensor.strides().data();
+  if (tensor.is_conj()) described.flags |= PLUG_TENSOR_CONJ;
+  if (tensor.is_neg()) described.flags |= PLUG_TENSOR_NEG;
+  return described;
 }
 
 void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,

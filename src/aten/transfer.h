@@ -21,6 +21,9 @@ ByteSpan span_of(const at::TensorBase& tensor);
 // Where the first element of a device tensor lies.
 plug_mem memory_of(const at::TensorBase& tensor);
 
+// A tensor of the device, or a single number on the host, in plug.h's terms. Borrows its sizes and strides.
+plug_tensor describe(const at::TensorBase& tensor);
+
 // Enqueue a copy between host memory and [begin, begin + bytes) of a device storage. Host memory that
 // is not pinned has been read or written when the function returns.
 void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "immortal.h"
+#include "runtime/failure.h"
 
 namespace torchplug {
 namespace {
@@ -133,6 +134,7 @@ void open(DeviceIndex device) {
 void shut_down() {
   if (is_forked()) return;
   runtime().shutdown();
+  print_recorded_failures();
   for (auto& device : devices().entries) device->life = Life::kEnded;
 }
 

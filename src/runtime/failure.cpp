@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -68,6 +69,20 @@ void throw_recorded_failure(DeviceIndex device) {
     }
   }
   if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void print_recorded_failures() {
+  for (DeviceIndex device = 0; device < device_count(); ++device) {
+    try {
+      throw_recorded_failure(device);
+    } catch (const c10::Error& error) {
+      std::fprintf(stderr, "%s:%d: work failed and nobody waited for it: %s\n", active_module().name.c_str(),
+                   device, error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s:%d: work failed and nobody waited for it: %s\n", active_module().name.c_str(),
+                   device, error.what());
+    }
+  }
 }
 
 void listen_to_plugin_reports() { set_report_handler(on_report); }

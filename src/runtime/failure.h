@@ -11,6 +11,8 @@ namespace torchplug {
 
 void record_failure(DeviceIndex device, std::exception_ptr failure);
 void throw_recorded_failure(DeviceIndex device);
+// Says on standard error what failed and was never thrown, since nobody synchronised.
+void print_recorded_failures();
 
 // Makes host->report() end up here.
 void listen_to_plugin_reports();

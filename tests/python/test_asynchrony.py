@@ -477,3 +477,15 @@ def test_a_new_number_does_not_make_the_caller_wait(large, module, device):
         small.fill_(number)
     assert module.current_stream().query() is False
     assert small.tolist() == [5, 5, 5, 5]
+
+
+def test_a_failure_nobody_waited_for_is_printed_at_exit(device):
+    code = """
+    x = torch.ones(4, device=device)
+    index = torch.tensor([1], device=device)
+    x.gather(0, index)
+    x.gather(0, index + 100)
+    """
+    result = run_python(code, device)
+    assert "index 101 is out of bounds" in result.stderr
+    assert "nobody waited for it" in result.stderr
