@@ -145,8 +145,8 @@ class DeviceModule(ModuleType):
         _C.default_generator(_C.current_device()).manual_seed(int(seed))
 
     def manual_seed_all(self, seed: int) -> None:
-        for generator in self.default_generators:
-            generator.manual_seed(int(seed))
+        # torch.manual_seed comes here in programs that never use the device: loads no plugin.
+        _C.seed_default_generators(int(seed))
 
     def seed(self) -> None:
         _C.default_generator(_C.current_device()).seed()

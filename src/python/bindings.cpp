@@ -50,6 +50,7 @@ py::dict properties(int device) {
 
 // A backward of nothing on every device in use, by tensors that Python never sees.
 void finish_backward() {
+  if (!is_module_loaded()) return;
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     if (!is_open(device)) continue;
     const at::TensorOptions options = at::device(at::Device(kDeviceType, device));
@@ -70,7 +71,9 @@ PYBIND11_MODULE(_C, module) {
   using namespace torchplug;
   using NoGil = py::call_guard<py::gil_scoped_release>;
   module.def("activate", &activate, NoGil());
-  module.def("is_active", &has_active_module);
+  module.def("activate_later", &activate_later, NoGil());
+  module.def("is_chosen", &is_module_chosen);
+  module.def("is_loaded", &is_module_loaded);
   module.def("device_count", [] { return int{device_count()}; });
   module.def("current_device", [] { return int{current_device()}; });
   module.def("set_device", [](int device) { set_current_device(to_index(device)); });
@@ -82,6 +85,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("synchronize", [](int device) { synchronize_device(to_index(device)); }, NoGil());
   module.def("finish_backward", &finish_backward, NoGil());
   module.def("default_generator", &generator);
+  module.def("seed_default_generators", &seed_default_generators);
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);
