@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.utils import backend_registration
 
 from torchplug import _C, _device_module, _patches
 
@@ -25,7 +26,7 @@ def load_later(name: str, path: str) -> None:
 
 
 def _register(name: str) -> None:
-    torch.utils.rename_privateuse1_backend(name)
-    torch._register_device_module(name, _device_module.make(name))
-    torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    backend_registration.rename_privateuse1_backend(name)
+    torch._register_device_module(name, _device_module.make(name))  # type: ignore[no-untyped-call]
+    backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
     _patches.apply()

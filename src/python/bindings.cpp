@@ -84,11 +84,17 @@ py::dict describe() {
   return result;
 }
 
+#ifdef __clang__
+constexpr const char* kCompiler = __VERSION__;
+#else
+constexpr const char* kCompiler = "GCC " __VERSION__;
+#endif
+
 // What this library was compiled for and with.
 py::dict built_with() {
   py::dict result;
   result["torch"] = TORCH_VERSION;
-  result["compiler"] = __VERSION__;
+  result["compiler"] = kCompiler;
   result["abi"] = py::make_tuple(PLUG_ABI_MAJOR, PLUG_ABI_MINOR);
   return result;
 }
