@@ -29,6 +29,7 @@ build: setup
 check: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict torchplug
 	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
 test: check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -13,9 +13,16 @@ from torchplug import _devices, _memory, _random, _streams, _tensor_types
 if TYPE_CHECKING:
     from torchplug._tensor_types import TensorType
 
+    # To a type checker a ModuleType has every attribute there could be.
+    _Module = object
+else:
+    _Module = ModuleType
 
-class DeviceModule(ModuleType):
+
+class DeviceModule(_Module):
     """The module object that users and PyTorch itself find at torch.<device>."""
+
+    __name__: str
 
     # Whether there is one
     is_available = staticmethod(_devices.is_available)
@@ -118,7 +125,7 @@ class DeviceModule(ModuleType):
     ShortStorage: type
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"torch.{name}", __doc__)
+        super().__init__(f"torch.{name}", __doc__)  # type: ignore[call-arg]
 
     @property
     def _initialized(self) -> bool:
@@ -147,7 +154,7 @@ class DeviceModule(ModuleType):
 def make(name: str) -> DeviceModule:
     """The module for the device called `name`, also importable as torch.<name>."""
     module = DeviceModule(name)
-    sys.modules[module.__name__] = module
+    sys.modules[module.__name__] = cast(ModuleType, module)
     for part in ("memory", "random", "streams"):
         sys.modules[f"{module.__name__}.{part}"] = getattr(module, part)
     return module
