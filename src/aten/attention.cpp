@@ -1,8 +1,8 @@
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/transformers/attention.h>
-#include <ATen/ops/_fused_sdp_choice.h>
+#include <ATen/ops/_fused_sdp_choice_native.h>
+#include <c10/core/CPUAllocator.h>
 
-#include "aten/loan.h"
 #include "aten/register.h"
 
 namespace torchplug {
@@ -11,25 +11,33 @@ namespace {
 constexpr int64_t kMath = 0;
 constexpr int64_t kOverrideable = 4;
 
-// The CPU's choice for tensors like these. It looks at metadata only.
+// A CPU tensor with the looks of another and no memory. Of a fake tensor too, whose sizes may be symbols;
+// without the lazy bits, which the dispatcher would resolve.
+at::Tensor stand_in(const at::Tensor& tensor) {
+  auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 0,
+                                                       c10::DataPtr(nullptr, c10::kCPU),
+                                                       c10::GetCPUAllocator(), /*resizable=*/false);
+  at::Tensor host = at::detail::make_tensor<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
+  c10::TensorImpl& impl = *host.unsafeGetTensorImpl();
+  if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
+    impl.set_sizes_and_strides(tensor.sym_sizes(), tensor.sym_strides(), tensor.sym_storage_offset());
+  } else {
+    impl.set_sizes_and_strides(tensor.sizes(), tensor.strides());
+  }
+  return host.set_requires_grad(tensor.requires_grad());
+}
+
+// The CPU's choice for tensors like these. Asked directly: what watches the dispatcher, such as the mode
+// that fakes tensors, has nothing to do with it.
 int64_t choose_like_cpu(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                         const std::optional<at::Tensor>& mask, double dropout, bool is_causal,
                         std::optional<double> scale, bool enable_gqa) {
-  Loan loan(LoanKind::kMetadata, Stream::current(query.device().index()));
   const bool has_mask = mask.has_value() && mask->defined();
-  for (const at::Tensor* tensor : {&query, &key, &value}) loan.add(*tensor, /*written=*/false);
-  if (has_mask) loan.add(*mask, /*written=*/false);
-  loan.open();
-  const auto host = [&](const at::Tensor& tensor) {
-    // Without the lazy bits: the dispatcher would resolve them, in memory that is not there.
-    at::Tensor lent = loan.host_tensor(tensor);
-    lent._set_conj(false);
-    lent._set_neg(false);
-    return lent.set_requires_grad(tensor.requires_grad());
-  };
-  return at::_fused_sdp_choice(host(query), host(key), host(value),
-                               has_mask ? std::optional<at::Tensor>(host(*mask)) : std::nullopt, dropout,
-                               is_causal, scale, enable_gqa);
+  return at::native::_fused_sdp_choice_cpp(
+      stand_in(query), stand_in(key), stand_in(value),
+      has_mask ? std::optional<at::Tensor>(stand_in(*mask)) : std::nullopt, dropout, is_causal, scale,
+      enable_gqa);
 }
 
 // How scaled_dot_product_attention is carried out: by the plugin's kernel for it if there is one;

@@ -1,5 +1,6 @@
 #include "aten/bound_kernel.h"
 
+#include <ATen/Context.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/enum_tag.h>
 #include <ATen/native/Resize.h>
@@ -49,6 +50,21 @@ at::Tensor prepare(const at::Tensor& given, const InputPlan& plan, const Stream&
   return tensor;
 }
 
+bool takes_all(const Binding& binding) {
+  for (size_t i = 0; i < binding.argument_of.size(); ++i) {
+    if (binding.argument_of[i] != i || binding.writes[i]) return false;
+  }
+  return binding.argument_of.size() == binding.operator_handle.schema().arguments().size() &&
+         binding.functional_handle.schema().returns().size() == 1;
+}
+
+bool needs_room(const Binding& binding) {
+  const size_t tensors = binding.argument_of.size() + binding.functional_handle.schema().returns().size();
+  const auto is_list = [](c10::TypeKind kind) { return kind == c10::TypeKind::ListType; };
+  return tensors > KernelArguments::kTensorsInPlace ||
+         std::any_of(binding.types.begin(), binding.types.end(), is_list);
+}
+
 at::Tensor permuted(const at::Tensor& tensor, const std::vector<int64_t>& permutation) {
   if (permutation.empty() || !tensor.defined()) return tensor;
   return tensor.permute(permutation);
@@ -61,44 +77,115 @@ BoundKernel::BoundKernel(Binding binding, const Module& module)
       module_(module),
       functional_facts_(binding_.functional_handle),
       argument_count_(binding_.operator_handle.schema().arguments().size()),
-      is_pointwise_(binding_.functional_handle.hasTag(at::Tag::pointwise)) {}
+      is_pointwise_(binding_.functional_handle.hasTag(at::Tag::pointwise)),
+      checks_arguments_(!binding_.unknown_arguments.empty() ||
+                        std::find(binding_.needs_value.begin(), binding_.needs_value.end(), true) !=
+                            binding_.needs_value.end()),
+      takes_all_(!checks_arguments_ && takes_all(binding_)),
+      needs_room_(needs_room(binding_)) {}
 
-Reason BoundKernel::run(torch::jit::Stack& stack, const Stream& stream) {
-  const Arguments arguments(stack.data() + stack.size() - argument_count_, argument_count_);
-  if (const Reason reason = check_arguments(arguments); reason != Reason::kNone) return reason;
-  PlanKey key(arguments, functional_facts_.shape_needs_scalars, functional_facts_.is_number);
+Reason BoundKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
+  const Arguments arguments = torch::jit::last(stack, argument_count_);
+  if (checks_arguments_) {
+    if (const Reason reason = check_arguments(arguments); reason != Reason::kNone) return reason;
+  }
   std::shared_ptr<const BoundPlan> plan = plans_.find(key);
-  if (plan == nullptr) {
+  if (C10_UNLIKELY(plan == nullptr)) {
     plan = make_plan(arguments, stream);
-    plans_.insert(std::move(key), plan);
+    plans_.insert(key, plan);
   }
-  if (plan->refusal != Reason::kNone) return plan->refusal;
+  if (plan->is_direct) return run_direct(stack, *plan, stream);
+  return plan->refusal == Reason::kNone ? run_prepared(stack, *plan, stream) : plan->refusal;
+}
 
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  KernelCall call(module_, *binding_.kernel, stream);
-  call.reserve(arguments, binding_.functional_handle.schema().returns().size());
-  // Prepared inputs stay alive until the kernel has been enqueued; after that the stream's order does.
-  c10::SmallVector<c10::IValue, 8> prepared;
-  size_t next_tensor = 0;
+at::Tensor BoundKernel::run_direct(const BoundPlan& plan, const Stream& stream,
+                                   std::span<const plug_value> arguments) const {
+  at::Tensor output = empty_on(stream, plan.outputs[0]);
+  plug_tensor described = describe(output);
+  described.flags |= PLUG_TENSOR_WRITTEN;
+  plug_value result = tagged(PLUG_VALUE_TENSOR);
+  result.as.tensors = &described;
+  KernelCall call(module_, *binding_.kernel, stream, {&result, 1});
+  const plug_status status = call.run(arguments, call_flags());
+  if (status == PLUG_UNSUPPORTED) return {};
+  check(status, binding_.kernel->schema, stream.device());
+  stream.synchronize_if_blocking();
+  return output;
+}
+
+uint64_t BoundKernel::call_flags() const {
+  static const at::Context& context = at::globalContext();
+  uint64_t flags = 0;
+  if (context.deterministicAlgorithms()) flags |= PLUG_CALL_DETERMINISTIC;
+  // How precise a product is does not concern operators that multiply nothing by nothing else.
+  if (!is_pointwise_ && context.float32MatmulPrecision() != at::Float32MatmulPrecision::HIGHEST) {
+    flags |= PLUG_CALL_FAST_F32;
+  }
+  return flags;
+}
+
+Reason BoundKernel::run_direct(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const {
+  const Arguments arguments = torch::jit::last(stack, argument_count_);
+  KernelArguments given(stream.device());
+  if (needs_room_) given.reserve(arguments, plan.outputs.size());
   for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
-    const c10::IValue& given = arguments[binding_.argument_of[i]];
-    const bool as_given = plan->inputs_ready && plan->permutation.empty();
-    prepared.push_back(given);
-    if (!as_given) {
-      replace_tensors(prepared.back(), [&](const at::Tensor& tensor) {
-        return permuted(prepare(tensor, plan->inputs[next_tensor++], stream), plan->permutation);
-      });
-    }
-    call.add_argument(as_given ? given : prepared.back(), binding_.types[i], binding_.writes[i]);
+    given.add_argument(arguments[binding_.argument_of[i]], binding_.types[i], binding_.writes[i]);
   }
-  const auto outputs = choose_outputs(arguments, *plan, stream);
-  for (const at::Tensor& output : outputs) call.add_result(permuted(output, plan->permutation));
+  c10::SmallVector<at::Tensor, 4> outputs;
+  for (const OutputShape& shape : plan.outputs) {
+    outputs.push_back(empty_on(stream, shape));
+    given.add_result(outputs.back());
+  }
+  KernelCall call(module_, *binding_.kernel, stream, given.results());
+  if (const Reason reason = run_kernel(call, given, stream); reason != Reason::kNone) return reason;
+  torch::jit::drop(stack, argument_count_);
+  for (at::Tensor& output : outputs) stack.emplace_back(std::move(output));
+  stream.synchronize_if_blocking();
+  return Reason::kNone;
+}
 
-  const plug_status status = plan->is_empty ? PLUG_OK : call.run();
+Reason BoundKernel::run_kernel(KernelCall& call, const KernelArguments& given, const Stream& stream) const {
+  if (given.generator().defined()) call.set_generator(given.generator());
+  const plug_status status = call.run(given.arguments(), call_flags());
   if (status == PLUG_UNSUPPORTED) return Reason::kDeclined;
   check(status, binding_.kernel->schema, stream.device());
-  if (!plan->inputs_ready) write_back(arguments, prepared);
-  finish(stack, call, outputs, *plan);
+  return Reason::kNone;
+}
+
+Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan,
+                                 const Stream& stream) const {
+  const Arguments arguments = torch::jit::last(stack, argument_count_);
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  KernelArguments given(stream.device());
+  given.reserve(arguments, binding_.functional_handle.schema().returns().size());
+  // Prepared inputs stay alive until the kernel has been enqueued; after that the stream's order does.
+  c10::SmallVector<c10::IValue, 8> prepared;
+  const bool as_given = plan.inputs_ready && plan.permutation.empty();
+  size_t next_tensor = 0;
+  for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
+    const c10::IValue* argument = &arguments[binding_.argument_of[i]];
+    if (!as_given) {
+      prepared.push_back(*argument);
+      replace_tensors(prepared.back(), [&](const at::Tensor& tensor) {
+        return permuted(prepare(tensor, plan.inputs[next_tensor++], stream), plan.permutation);
+      });
+      argument = &prepared.back();
+    }
+    given.add_argument(*argument, binding_.types[i], binding_.writes[i]);
+  }
+  const auto outputs = choose_outputs(arguments, plan, stream);
+  // Borrowed sizes and strides have to outlive the call.
+  c10::SmallVector<at::Tensor, 4> shown;
+  for (const at::Tensor& output : outputs) {
+    shown.push_back(permuted(output, plan.permutation));
+    given.add_result(shown.back());
+  }
+  KernelCall call(module_, *binding_.kernel, stream, given.results());
+  if (!plan.is_empty) {
+    if (const Reason reason = run_kernel(call, given, stream); reason != Reason::kNone) return reason;
+  }
+  if (!plan.inputs_ready) write_back(arguments, prepared);
+  finish(stack, call, given.results(), outputs, plan);
   stream.synchronize_if_blocking();
   return Reason::kNone;
 }
@@ -169,7 +256,17 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
     return std::find(output.sizes.begin(), output.sizes.end(), 0) != output.sizes.end();
   };
   plan->is_empty = is_pointwise_ && std::all_of(plan->outputs.begin(), plan->outputs.end(), has_no_elements);
+  plan->is_direct = can_go_directly(*plan);
   return plan;
+}
+
+bool BoundKernel::can_go_directly(const BoundPlan& plan) const {
+  const auto is_new = [](const OutputShape& output) { return output.is_tensor; };
+  const auto is_final = [](const auto& kernel_strides) { return !kernel_strides; };
+  return plan.refusal == Reason::kNone && binding_.form == Form::kFunctional && !plan.is_empty &&
+         plan.inputs_ready && plan.permutation.empty() &&
+         std::all_of(plan.outputs.begin(), plan.outputs.end(), is_new) &&
+         std::all_of(plan.kernel_strides.begin(), plan.kernel_strides.end(), is_final);
 }
 
 // Only pointwise operators cast their result to the dtype of an out=; what others say to one, the CPU
@@ -302,14 +399,14 @@ bool BoundKernel::can_write_into(const at::Tensor& target, size_t index, Argumen
   return is_free;
 }
 
-void BoundKernel::finish(torch::jit::Stack& stack, const KernelCall& call, c10::ArrayRef<at::Tensor> outputs,
-                         const BoundPlan& plan) const {
-  const Arguments arguments(stack.data() + stack.size() - argument_count_, argument_count_);
+void BoundKernel::finish(torch::jit::Stack& stack, const KernelCall& call, std::span<const plug_value> values,
+                         c10::ArrayRef<at::Tensor> outputs, const BoundPlan& plan) const {
+  const Arguments arguments = torch::jit::last(stack, argument_count_);
   c10::SmallVector<c10::IValue, 4> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const at::Tensor& written = outputs[i].defined() ? outputs[i] : call.result_tensor(i);
+    const at::Tensor written = outputs[i].defined() ? outputs[i] : call.shaped_result(i);
     results.push_back(written.defined() ? c10::IValue(finish_tensor(i, arguments, written, plan))
-                                        : finish_number(i, call.result_value(i)));
+                                        : finish_number(i, values[i]));
   }
   stack.erase(stack.end() - static_cast<std::ptrdiff_t>(argument_count_), stack.end());
   for (c10::IValue& result : results) stack.push_back(std::move(result));

@@ -8,9 +8,11 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "aten/binding.h"
+#include "aten/kernel_arguments.h"
 #include "aten/kernel_call.h"
 #include "aten/ledger.h"
 #include "aten/plan_cache.h"
@@ -29,6 +31,7 @@ struct InputPlan {
 struct BoundPlan {
   Reason refusal = Reason::kNone;  // not kNone: the kernel cannot take such a call
   bool is_empty = false;           // pointwise on nothing: the kernel has nothing to do
+  bool is_direct = false;          // all inputs as they are, all outputs new: one C call and no more
   bool inputs_ready = true;
   std::vector<InputPlan> inputs;  // by tensor argument, in order
   std::vector<OutputShape> outputs;
@@ -44,12 +47,29 @@ class BoundKernel {
 
   // On success replaces the arguments on the stack by the results and returns kNone. Otherwise leaves
   // the stack alone and says why the call has to go another way.
-  Reason run(torch::jit::Stack& stack, const Stream& stream);
+  Reason run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream);
+
+  // For a caller that has the arguments unboxed: the plan of such a call, if there is one already and the
+  // kernel takes all arguments just as they are and gives one new tensor; else nothing. The calling
+  // thread's until it calls an operator.
+  const BoundPlan* peek_direct(const PlanKey& key) const {
+    if (!takes_all_) return nullptr;
+    const BoundPlan* plan = plans_.peek(key);
+    return plan != nullptr && plan->is_direct ? plan : nullptr;
+  }
+  // Carries such a call out. Undefined: the kernel declined.
+  at::Tensor run_direct(const BoundPlan& plan, const Stream& stream,
+                        std::span<const plug_value> arguments) const;
 
  private:
   Reason check_arguments(Arguments arguments) const;
+  uint64_t call_flags() const;
+  Reason run_direct(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
+  Reason run_kernel(KernelCall& call, const KernelArguments& given, const Stream& stream) const;
+  Reason run_prepared(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
   void write_back(Arguments arguments, Arguments prepared) const;
   bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;
+  bool can_go_directly(const BoundPlan& plan) const;
   std::shared_ptr<BoundPlan> make_plan(Arguments arguments, const Stream& stream) const;
   void plan_inputs(Arguments arguments, BoundPlan& plan) const;
   void plan_outputs(BoundPlan& plan) const;
@@ -63,8 +83,8 @@ class BoundKernel {
   bool is_argument(const at::Tensor& target, Arguments arguments) const;
   bool can_write_into(const at::Tensor& target, size_t index, Arguments arguments,
                       const BoundPlan& plan) const;
-  void finish(torch::jit::Stack& stack, const KernelCall& call, c10::ArrayRef<at::Tensor> outputs,
-              const BoundPlan& plan) const;
+  void finish(torch::jit::Stack& stack, const KernelCall& call, std::span<const plug_value> values,
+              c10::ArrayRef<at::Tensor> outputs, const BoundPlan& plan) const;
   at::Tensor finish_tensor(size_t index, Arguments arguments, const at::Tensor& written,
                            const BoundPlan& plan) const;
   c10::IValue finish_number(size_t index, const plug_value& value) const;
@@ -74,6 +94,9 @@ class BoundKernel {
   OperatorFacts functional_facts_;
   size_t argument_count_;
   bool is_pointwise_;
+  bool checks_arguments_;  // some have to have, or not to have, a certain value
+  bool takes_all_;         // the kernel's arguments are the operator's, in order, and only read
+  bool needs_room_;        // more tensors than a KernelCall has room for in place
   PlanCache<BoundPlan> plans_;
 };
 

@@ -1,9 +1,12 @@
+#include <ATen/Dispatch_v2.h>
 #include <ATen/MemoryOverlap.h>
-#include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/DeviceGuard.h>
+
+#include <array>
+#include <cstring>
 
 #include "aten/arguments.h"
 #include "aten/operator_kernel.h"
@@ -189,11 +192,17 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destin
 }
 
 at::Scalar local_scalar(const at::Tensor& self) {
-  at::Tensor landed = at::empty({}, self.options().device(at::kCPU));
+  alignas(16) std::array<std::byte, 16> value{};
   const Stream stream = current_stream_of(self);
-  read_storage(landed.mutable_data_ptr(), storage_of(self), span_of(self).begin, self.itemsize(), stream);
+  read_memory(value.data(), memory_of(self), self.itemsize(), stream);
   stream.synchronize();
-  return at::_local_scalar_dense(landed);
+  return AT_DISPATCH_V2(self.scalar_type(), "_local_scalar_dense", AT_WRAP([&] {
+                          scalar_t number;
+                          std::memcpy(&number, value.data(), sizeof number);
+                          return at::Scalar(number);
+                        }),
+                        AT_EXPAND(AT_ALL_TYPES_AND_COMPLEX), at::kComplexHalf, at::kHalf, at::kBool,
+                        at::kBFloat16, AT_EXPAND(AT_FLOAT8_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES));
 }
 
 }  // namespace

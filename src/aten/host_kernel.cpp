@@ -1,12 +1,11 @@
 #include "aten/host_kernel.h"
 
 #include <ATen/ops/clone.h>
-#include <ATen/ops/conj_physical.h>
 
-#include <algorithm>
-#include <cstring>
+#include <atomic>
 
 #include "aten/host_scope.h"
+#include "aten/operator_job.h"
 #include "aten/shape.h"
 #include "aten/sparse.h"
 #include "runtime/generator.h"
@@ -14,95 +13,17 @@
 namespace torchplug {
 namespace {
 
-constexpr c10::DispatchKeySet kCpu{c10::DispatchKey::CPU};
-
-bool same_layout(const at::Tensor& a, const at::Tensor& b) {
-  return a.strides() == b.strides() && a.is_non_overlapping_and_dense();
-}
-
-void copy_result(const at::Tensor& result, const at::Tensor& output, const std::string& name) {
-  TORCH_CHECK(result.scalar_type() == output.scalar_type() && result.sizes() == output.sizes(), name,
-              " gave a result of shape ", result.sizes(), " where ", output.sizes(),
-              " was planned: its shape depends on data. Please report this to torchplug.");
-  if (same_layout(result, output)) {
-    std::memcpy(output.mutable_data_ptr(), result.const_data_ptr(), result.nbytes());
-  } else {
-    output.copy_(result);
-  }
-}
-
-// Some kernels leave an output lazily conjugated. The device's tensor is out of reach by now, so its
-// memory has to say it.
-void resolve_lazy_bits(const at::Tensor& output) {
-  if (output.is_conj()) {
-    output._set_conj(false);
-    at::conj_physical_(const_cast<at::Tensor&>(output));
-  }
-  if (output.is_neg()) {
-    output._set_neg(false);
-    output.neg_();
-  }
-}
-
-// One planned call, on its way through the stream. Holds CPU tensors only: it owns no device memory,
-// which stays valid in stream order, and nothing that Python could have a hand on.
-class OperatorJob final : public HostJob {
- public:
-  OperatorJob(const OperatorFacts& facts, torch::jit::Stack arguments, std::vector<at::Tensor> outputs)
-      : facts_(facts),
-        arguments_(std::move(arguments)),
-        outputs_(std::move(outputs)),
-        thread_count_(at::get_num_threads()) {}
-
-  void run() override {
-    const HostScope scope(thread_count_);
-    const auto is_new = [](const at::Tensor& output) { return output.defined(); };
-    if (facts_.out_form && std::all_of(outputs_.begin(), outputs_.end(), is_new)) {
-      run_out_form();
-      return;
-    }
-    facts_.handle.redispatchBoxed(kCpu, &arguments_);
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (is_new(outputs_[i])) copy_result(arguments_[i].toTensor(), outputs_[i], facts_.name);
-    }
-  }
-
- private:
-  void run_out_form() {
-    std::vector<const void*> places;
-    for (const at::Tensor& output : outputs_) {
-      places.push_back(output.const_data_ptr());
-      arguments_.emplace_back(output);
-    }
-    facts_.out_form->redispatchBoxed(kCpu, &arguments_);
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      TORCH_CHECK(outputs_[i].const_data_ptr() == places[i], facts_.name, " resized output ", i, " to ",
-                  outputs_[i].sizes(), " against its plan. Please report this to torchplug.");
-      resolve_lazy_bits(outputs_[i]);
-    }
-  }
-
-  const OperatorFacts& facts_;
-  torch::jit::Stack arguments_;
-  std::vector<at::Tensor> outputs_;  // by return; undefined where the result is no new tensor
-  int thread_count_;
-};
-
 // A host scalar is read when the operator is called, not when it runs.
 at::Tensor keep_host_scalar(const at::Tensor& tensor) {
-  return is_on_device(tensor) || tensor.unsafeGetTensorImpl()->is_wrapped_number() ? tensor
-                                                                                   : at::clone(tensor);
+  return tensor.unsafeGetTensorImpl()->is_wrapped_number() ? tensor : at::clone(tensor);
 }
 
 }  // namespace
 
-struct HostKernel::Call {
-  torch::jit::Stack arguments;
-  Stream stream;
-  LoanKind kind;
-  torch::jit::Stack results;
-  uint64_t bytes_moved = 0;
-};
+uint64_t HostPlan::next_id() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
 
 HostKernel::HostKernel(const OperatorFacts& facts) : facts_(facts) {
   const auto& arguments = facts.handle.schema().arguments();
@@ -113,46 +34,35 @@ HostKernel::HostKernel(const OperatorFacts& facts) : facts_(facts) {
   }
 }
 
-uint64_t HostKernel::run(torch::jit::Stack& stack, const Stream& stream, LoanKind kind) {
-  const auto first = stack.end() - static_cast<std::ptrdiff_t>(facts_.argument_count);
-  Call call{{std::make_move_iterator(first), std::make_move_iterator(stack.end())}, stream, kind, {}, 0};
-  stack.erase(first, stack.end());
-
-  if (kind == LoanKind::kBorrow && can_plan(call.arguments)) {
-    PlanKey key(call.arguments, facts_.shape_needs_scalars, facts_.is_number);
-    std::shared_ptr<const HostPlan> plan = plans_.find(key);
-    if (plan == nullptr && facts_.is_structured && is_proven(key)) {
-      plan = plan_by_shape(call.arguments);
-      plans_.insert(key, plan);
-    }
-    if (plan != nullptr) {
-      run_planned(call, *plan);
-    } else {
-      std::shared_ptr<HostPlan> learnt;
-      run_now(call, &learnt);
-      set_proven(key);
-      if (learnt != nullptr) plans_.insert(std::move(key), std::move(learnt));
-    }
-  } else {
-    run_now(call, nullptr);
+uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind) {
+  if (kind != LoanKind::kBorrow || !can_plan(key)) return run_now(stack, stream, kind, nullptr);
+  std::shared_ptr<const HostPlan> plan = plans_.find(key);
+  if (C10_UNLIKELY(plan == nullptr)) {
+    const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+    if (!facts_.is_structured || !is_proven(arguments)) return run_first(stack, key, stream);
+    plan = plan_by_shape(arguments);
+    plans_.insert(key, plan);
   }
-  for (c10::IValue& result : call.results) stack.push_back(std::move(result));
-  return call.bytes_moved;
+  run_planned(stack, *plan, stream);
+  return 0;
+}
+
+// The first call of a kind.
+uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
+  const uint64_t call_kind = kind_of_call(torch::jit::last(stack, facts_.argument_count));
+  std::shared_ptr<HostPlan> learnt;
+  const uint64_t bytes = run_now(stack, stream, LoanKind::kBorrow, &learnt);
+  set_proven(call_kind);
+  if (learnt != nullptr) plans_.insert(key, std::move(learnt));
+  return bytes;
 }
 
 // Without a plan go: operators of other libraries, whose kernels may be Python or shape their results
 // by data and not say so; results that are not single tensors, shapes that data decide, and host tensors
 // that the caller may change before the operator runs.
-bool HostKernel::can_plan(Arguments arguments) const {
-  if (!facts_.is_aten || !facts_.returns_tensors || runtime().host_func == nullptr) return false;
-  bool has_host_tensor = false;
-  for (const c10::IValue& value : arguments) {
-    for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (!is_on_device(tensor) && tensor.dim() > 0) has_host_tensor = true;
-    });
-  }
-  if (has_host_tensor) return false;
-  return !facts_.shape_needs_data || (facts_.takes_host_indices && !has_mask(arguments));
+bool HostKernel::can_plan(const PlanKey& key) const {
+  if (!facts_.is_aten || !facts_.returns_tensors || key.has_host_tensor()) return false;
+  return !facts_.shape_needs_data || (facts_.takes_host_indices && !key.has_mask());
 }
 
 // What the operator takes from its surroundings becomes the CPU's: the device and the generator.
@@ -166,27 +76,28 @@ void HostKernel::replace_ambient(torch::jit::Stack& arguments, const Stream& str
       cpu_generator_from(generator.isNone() ? default_generator(stream.device()) : generator.toGenerator());
 }
 
-void HostKernel::run_now(Call& call, std::shared_ptr<HostPlan>* learnt) const {
-  Loan loan(call.kind, call.stream);
-  loan.add_all(call.arguments, facts_.writes);
+uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
+                             std::shared_ptr<HostPlan>* learnt) const {
+  Loan loan(kind, stream);
+  loan.add_all(torch::jit::last(stack, facts_.argument_count), facts_.writes);
   loan.open();
-  torch::jit::Stack stack = loan.host_arguments(call.arguments);
-  replace_ambient(stack, call.stream);
+  torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
+  replace_ambient(work, stream);
   {
-    const HostScope scope(at::get_num_threads());
-    facts_.handle.redispatchBoxed(kCpu, &stack);
+    const HostScope scope;
+    facts_.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &work);
   }
   loan.settle();
-  if (learnt != nullptr) *learnt = learn(loan, stack);
-  for (c10::IValue& value : stack) {
+  if (learnt != nullptr) *learnt = learn(loan, work);
+  torch::jit::drop(stack, facts_.argument_count);
+  for (c10::IValue& value : work) {
     replace_tensors(value, [&](const at::Tensor& tensor) {
-      return tensor.layout() == at::kStrided ? loan.result(tensor)
-                                             : move_to_device(tensor, call.stream.device());
+      return tensor.layout() == at::kStrided ? loan.result(tensor) : move_to_device(tensor, stream.device());
     });
+    stack.push_back(std::move(value));
   }
-  call.bytes_moved = loan.bytes_moved();
-  call.results = std::move(stack);
-  call.stream.synchronize_if_blocking();
+  stream.synchronize_if_blocking();
+  return loan.bytes_moved();
 }
 
 std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results) const {
@@ -212,45 +123,72 @@ std::shared_ptr<HostPlan> HostKernel::plan_by_shape(Arguments arguments) const {
   return plan;
 }
 
-void HostKernel::run_planned(Call& call, const HostPlan& plan) const {
-  Loan loan(call.kind, call.stream);
-  loan.add_all(call.arguments, facts_.writes);
-  std::vector<at::Tensor> results;
+void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+  const bool in_order = runtime().host_func != nullptr;
+  auto job = OperatorJob::take(facts_);
+  fill_arguments(*job, torch::jit::last(stack, facts_.argument_count), stream, in_order);
+  c10::SmallVector<at::Tensor, 4> results;
   for (const HostPlan::Output& output : plan.outputs) {
     if (output.is_new()) {
-      results.push_back(empty_on(call.stream, output.shape.sizes, output.shape.strides, output.shape.dtype));
-      loan.add(results.back(), /*written=*/true);
-    } else if (output.argument >= 0) {
-      results.push_back(loan.original(static_cast<size_t>(output.argument)));
-    } else {
-      results.emplace_back();
+      results.push_back(empty_on(stream, output.shape));
+      job->add_output(results.back());
+      continue;
     }
+    results.push_back(output.argument >= 0 ? tensor_argument(stack, output.argument) : at::Tensor());
+    job->add_output({});
   }
-  loan.open_in_order();
-  for (c10::IValue& value : call.arguments) {
+  torch::jit::drop(stack, facts_.argument_count);
+  if (in_order) {
+    job->take_thread_count();
+    stream.enqueue(HostJobPtr(job.release()));
+  } else {
+    stream.synchronize();
+    job->run();
+  }
+  for (at::Tensor& result : results) stack.emplace_back(std::move(result));
+}
+
+// The arguments as the CPU's kernel sees them. Those of a job that runs later are the job's own.
+void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream,
+                                bool later) const {
+  torch::jit::Stack& filled = job.arguments();
+  for (const c10::IValue& value : arguments) {
+    if (value.isTensor() && is_on_device(value.toTensor())) {
+      filled.emplace_back(job.alias(value.toTensor()));
+      continue;
+    }
+    filled.push_back(value);
+    if (!value.isTensor() && !value.isList()) continue;
     // The caller may change a list before the operator runs.
-    if (value.isList() && !value.isTensorList() && !value.isOptionalTensorList()) value = value.deepcopy();
-    replace_tensors(value, keep_host_scalar);
+    const bool is_tensors = value.isTensorList() || value.isOptionalTensorList();
+    if (later && value.isList() && !is_tensors) filled.back() = value.deepcopy();
+    replace_tensors(filled.back(), [&](const at::Tensor& tensor) {
+      return is_on_device(tensor) ? job.alias(tensor) : later ? keep_host_scalar(tensor) : tensor;
+    });
   }
-  torch::jit::Stack stack = loan.host_arguments(call.arguments);
-  replace_ambient(stack, call.stream);
-  std::vector<at::Tensor> outputs;
-  for (size_t i = 0; i < results.size(); ++i) {
-    outputs.push_back(plan.outputs[i].is_new() ? loan.host_tensor(results[i]) : at::Tensor());
-  }
-  call.stream.enqueue(std::make_unique<OperatorJob>(facts_, std::move(stack), std::move(outputs)));
-  for (at::Tensor& result : results) call.results.emplace_back(std::move(result));
+  replace_ambient(filled, stream);
 }
 
-bool HostKernel::is_proven(const PlanKey& key) const {
-  std::lock_guard lock(proven_lock_);
-  return proven_.count(key.kind_hash()) != 0;
+// The device tensor in the given place among those that the arguments hold.
+at::Tensor HostKernel::tensor_argument(const torch::jit::Stack& stack, int64_t place) const {
+  at::Tensor found;
+  for (const c10::IValue& value : torch::jit::last(stack, facts_.argument_count)) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (is_on_device(tensor) && place-- == 0) found = tensor;
+    });
+  }
+  return found;
 }
 
-void HostKernel::set_proven(const PlanKey& key) {
-  if (!facts_.is_structured) return;
+bool HostKernel::is_proven(Arguments arguments) const {
+  const uint64_t kind = kind_of_call(arguments);
   std::lock_guard lock(proven_lock_);
-  proven_.insert(key.kind_hash());
+  return proven_.count(kind) != 0;
+}
+
+void HostKernel::set_proven(uint64_t kind) {
+  std::lock_guard lock(proven_lock_);
+  proven_.insert(kind);
 }
 
 }  // namespace torchplug

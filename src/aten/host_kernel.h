@@ -1,7 +1,7 @@
 #pragma once
 // An operator carried out by PyTorch's CPU kernel on the device's tensors.
-// Where the plugin gives a host view and host_func, a call whose plan is known only plans, allocates
-// and enqueues; the CPU kernel runs on the stream, into the planned outputs. The first call of a kind
+// Where the plugin gives a host view, a call whose plan is known only allocates its outputs and lets the
+// CPU kernel write them: on the stream if the plugin has host_func, else at once. The first call of a kind
 // waits for the stream, runs at once, and learns the plan from its result; so what depends on the
 // arguments' metadata is refused at the call, and only what depends on data fails later.
 
@@ -15,6 +15,7 @@
 
 #include "aten/loan.h"
 #include "aten/operator_facts.h"
+#include "aten/operator_job.h"
 #include "aten/plan_cache.h"
 #include "aten/shape.h"
 
@@ -22,6 +23,8 @@ namespace torchplug {
 
 // What the outputs of a call look like.
 struct HostPlan {
+  uint64_t id = next_id();  // no other plan's, ever
+
   struct Output {
     OutputShape shape;
     int64_t argument = -1;  // the place, among the tensor arguments, of the one it is; -1: a new tensor
@@ -29,6 +32,9 @@ struct HostPlan {
     bool is_new() const { return shape.is_tensor && argument < 0; }
   };
   std::vector<Output> outputs;
+
+ private:
+  static uint64_t next_id();
 };
 
 class HostKernel {
@@ -36,20 +42,25 @@ class HostKernel {
   explicit HostKernel(const OperatorFacts& facts);
 
   // Replaces the arguments on the stack by the results. Returns the bytes moved for it.
-  uint64_t run(torch::jit::Stack& stack, const Stream& stream, LoanKind kind);
+  uint64_t run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind);
+
+  // The plan of a borrowing call, if there is one already; the calling thread's until it calls an operator.
+  const HostPlan* peek(const PlanKey& key) const { return plans_.peek(key); }
 
  private:
-  struct Call;
-
-  bool can_plan(Arguments arguments) const;
-  void run_now(Call& call, std::shared_ptr<HostPlan>* learnt) const;
-  void run_planned(Call& call, const HostPlan& plan) const;
+  bool can_plan(const PlanKey& key) const;
+  uint64_t run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream);
+  uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
+                   std::shared_ptr<HostPlan>* learnt) const;
+  void run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
+  void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
+  at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;
   std::shared_ptr<HostPlan> plan_by_shape(Arguments arguments) const;
   std::shared_ptr<HostPlan> learn(const Loan& loan, Arguments results) const;
   void replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const;
 
-  bool is_proven(const PlanKey& key) const;
-  void set_proven(const PlanKey& key);
+  bool is_proven(Arguments arguments) const;
+  void set_proven(uint64_t kind);
 
   const OperatorFacts& facts_;
   std::optional<size_t> generator_argument_;

@@ -88,11 +88,6 @@ void Loan::open() {
   make_host_tensors();
 }
 
-void Loan::open_in_order() {
-  for (Buffer& buffer : buffers_) fill(buffer);
-  make_host_tensors();
-}
-
 // The same tensor twice is the same CPU tensor twice: kernels compare.
 void Loan::make_host_tensors() {
   for (Entry& entry : entries_) {

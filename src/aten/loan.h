@@ -31,8 +31,6 @@ class Loan {
   void add_all(Arguments arguments, const std::vector<bool>& writes);
   // Waits for the stream: the kernel may run at once.
   void open();
-  // Does not wait: the kernel must run in stream order. Only for a borrow.
-  void open_in_order();
   at::Tensor host_tensor(const at::Tensor& tensor) const;
   // The arguments with the CPU tensors in place of the device's.
   torch::jit::Stack host_arguments(Arguments arguments) const;
@@ -45,9 +43,6 @@ class Loan {
   // The place, among the tensors added, of the one a returned CPU tensor stands for; -1 if none.
   int64_t position_of(const at::Tensor& host) const;
   bool shares_memory(const at::Tensor& host) const;
-
-  // The tensor that was added in the given place.
-  const at::Tensor& original(size_t position) const { return entries_[position].original; }
 
   bool has_resized() const { return has_resized_; }
   uint64_t bytes_moved() const { return bytes_moved_; }

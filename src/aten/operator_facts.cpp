@@ -112,7 +112,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
     if (unmarked.name != name) continue;
     for (size_t argument : unmarked.arguments) writes[argument] = true;
   }
-  const bool writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
+  writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
   for (const c10::Argument& result : schema.returns()) {
     if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;
     if (result.alias_info() != nullptr && !result.alias_info()->isWrite() && !writes_any) is_view = true;

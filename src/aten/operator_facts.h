@@ -20,7 +20,8 @@ struct OperatorFacts {
   size_t argument_count;
   size_t return_count;
   std::vector<bool> writes;  // by argument; includes what the schema does not admit
-  bool is_view = false;      // gives another look at an argument and touches no data
+  bool writes_any = false;
+  bool is_view = false;  // gives another look at an argument and touches no data
   bool is_random = false;
   bool is_out_form = false;
   bool is_aten = false;

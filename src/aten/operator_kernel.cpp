@@ -7,6 +7,7 @@
 
 #include "aten/arguments.h"
 #include "aten/shape.h"
+#include "runtime/block_pool.h"
 
 namespace torchplug {
 namespace {
@@ -26,15 +27,19 @@ Policy fallback_policy() {
   return policy;
 }
 
-bool has_host_view(Arguments arguments) {
+bool is_in_view(const at::Tensor& tensor) {
+  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
+  return storage.data() == nullptr || DeviceAllocator::instance().locate(storage).block->view != nullptr;
+}
+
+// Whether the host can reach the memory of all tensors of a call.
+bool is_in_view(Arguments arguments) {
   if (runtime().host_view == nullptr) return false;
+  if (C10_LIKELY(!has_hidden_blocks())) return true;
   bool all = true;
   for (const c10::IValue& value : arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (!is_on_device(tensor)) return;
-      const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
-      if (storage.data() != nullptr && DeviceAllocator::instance().locate(storage).block->view == nullptr)
-        all = false;
+      if (is_on_device(tensor)) all = all && is_in_view(tensor);
     });
   }
   return all;
@@ -46,36 +51,49 @@ OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_pt
     : facts_(handle), bound_(std::move(bound)), host_(facts_), account_(facts_.name) {}
 
 void OperatorKernel::run(torch::jit::Stack& stack) {
-  const Arguments arguments(stack.data() + stack.size() - facts_.argument_count, facts_.argument_count);
-  if (C10_UNLIKELY(is_shaping()) && facts_.is_out_form) {
+  if (facts_.is_out_form && C10_UNLIKELY(is_shaping())) {
     // Asked by shape_structured: its outputs are its last arguments.
     const auto first = stack.end() - static_cast<std::ptrdiff_t>(facts_.argument_count);
     stack.erase(first, stack.end() - static_cast<std::ptrdiff_t>(facts_.return_count));
     return;
   }
-  const Stream stream = Stream::current(device_of(arguments));
+  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+  run(stack, PlanKey(arguments, facts_.shape_needs_scalars, facts_.is_number));
+}
+
+void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key) {
+  DeviceIndex device = key.device();
+  // A number on the host may be read by an operator of the device, not written.
+  if (device < 0 || (facts_.writes_any && key.has_host_scalar()))
+    device = device_of(torch::jit::last(stack, facts_.argument_count));
+  const Stream stream = Stream::current(device);
   if (facts_.is_view) {
-    host_.run(stack, stream, LoanKind::kMetadata);
+    host_.run(stack, key, stream, LoanKind::kMetadata);
     return;
   }
   Reason reason = Reason::kNoKernel;
   if (bound_ != nullptr) {
     const LedgerTimer timer;
-    reason = bound_->run(stack, stream);
-    if (reason == Reason::kNone) {
+    reason = bound_->run(stack, key, stream);
+    if (C10_LIKELY(reason == Reason::kNone)) {
       account_.count(Way::kKernel, reason, 0, timer.nanoseconds());
       return;
     }
   }
-  run_on_host(stack, stream, reason);
+  run_on_host(stack, key, stream, reason);
 }
 
-void OperatorKernel::run_on_host(torch::jit::Stack& stack, const Stream& stream, Reason reason) {
-  const Arguments arguments(stack.data() + stack.size() - facts_.argument_count, facts_.argument_count);
-  const Way way = has_host_view(arguments) ? Way::kBorrow : Way::kStage;
+bool OperatorKernel::borrows_always() const {
+  return runtime().host_view != nullptr && !has_hidden_blocks() && fallback_policy() == Policy::kAllow;
+}
+
+void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
+                                 Reason reason) {
+  const Way way = is_in_view(torch::jit::last(stack, facts_.argument_count)) ? Way::kBorrow : Way::kStage;
   apply_fallback_policy(way, reason);
   const LedgerTimer timer;
-  const uint64_t bytes = host_.run(stack, stream, way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage);
+  const LoanKind kind = way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage;
+  const uint64_t bytes = host_.run(stack, key, stream, kind);
   account_.count(way, reason, bytes, timer.nanoseconds());
 }
 

@@ -23,10 +23,23 @@ class OperatorKernel final : public c10::OperatorKernel {
     run(*stack);
   }
   void run(torch::jit::Stack& stack);
+  // For a caller that has made the call's key already.
+  void run(torch::jit::Stack& stack, const PlanKey& key);
   const c10::OperatorHandle& handle() const { return facts_.handle; }
 
+  // For TypedKernel, which does the commonest calls without boxing.
+  const OperatorFacts& facts() const { return facts_; }
+  const BoundKernel* bound() const { return bound_.get(); }
+  const HostKernel& host() const { return host_; }
+  // Whether calls without a kernel are borrowed as a matter of course: all memory is in the host's view and
+  // nobody wants to be told.
+  bool borrows_always() const;
+  void count(Way way, Reason reason, const LedgerTimer& timer) {
+    account_.count(way, reason, 0, timer.nanoseconds());
+  }
+
  private:
-  void run_on_host(torch::jit::Stack& stack, const Stream& stream, Reason reason);
+  void run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, Reason reason);
   DeviceIndex device_of(Arguments arguments) const;
   [[noreturn]] void refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const;
   void apply_fallback_policy(Way way, Reason reason);

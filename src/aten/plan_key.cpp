@@ -1,11 +1,11 @@
 #include "aten/plan_key.h"
 
 #include <ATen/Context.h>
-#include <ATen/autocast_mode.h>
 #include <c10/core/DefaultDtype.h>
 
+#include <algorithm>
 #include <bit>
-#include <cstring>
+#include <sstream>
 
 namespace torchplug {
 namespace {
@@ -17,20 +17,9 @@ uint64_t fold(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 32);
 }
 
-// State of the process or thread that operators look at besides their arguments.
-uint64_t context_word() {
-  const at::Context& context = at::globalContext();
-  return static_cast<uint64_t>(c10::get_default_dtype_as_scalartype()) |
-         static_cast<uint64_t>(context.deterministicAlgorithms()) << 8 |
-         static_cast<uint64_t>(context.deterministicFillUninitializedMemory()) << 9 |
-         static_cast<uint64_t>(at::autocast::is_autocast_enabled(kDeviceType)) << 10;
-}
-
 enum Kind : uint64_t {
   kNone = 1,
-  kTensor,
-  kUndefined,
-  kInt,
+  kInt = 4,  // after kTensorKind and kUndefinedKind
   kBool,
   kFloat,
   kComplex,
@@ -41,114 +30,129 @@ enum Kind : uint64_t {
   kOther,
 };
 
-}  // namespace
+uint64_t bit(bool value, int place) { return static_cast<uint64_t>(value) << place; }
 
-PlanKey::PlanKey(Arguments arguments, bool with_scalars, const std::vector<bool>& is_number)
-    : with_scalars_(with_scalars) {
-  add_kind(context_word());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (i < is_number.size() && is_number[i] && !with_scalars) {
-      add_scalar(arguments[i]);
-    } else {
-      add(arguments[i]);
-    }
+// What an argument is, without what PlanKey adds about its shape.
+uint64_t kind_word(const c10::IValue& value) {
+  if (value.isTensor() && value.toTensor().defined()) {
+    const c10::TensorImpl& tensor = *value.toTensor().unsafeGetTensorImpl();
+    return fold(tensor_word(tensor, tensor.device()), tensor.key_set().raw_repr());
   }
-  for (uint64_t word : words_) hash_ = fold(hash_, word);
+  if (value.isBool()) return kBool | static_cast<uint64_t>(value.toBool()) << 8;
+  if (value.isString()) return kText | std::hash<std::string_view>{}(value.toStringView()) << 8;
+  if (value.isList()) {
+    uint64_t hash = kList | value.toListRef().size() << 8;
+    for (const c10::IValue& item : value.toListRef()) hash = fold(hash, kind_word(item));
+    return hash;
+  }
+  return kOther | static_cast<uint64_t>(value.isNone()) << 8 | static_cast<uint64_t>(value.isInt()) << 9 |
+         static_cast<uint64_t>(value.isDouble()) << 10 | static_cast<uint64_t>(value.isTensor()) << 11;
 }
 
-void PlanKey::add_kind(uint64_t word) {
-  words_.push_back(word);
-  kind_hash_ = fold(kind_hash_, word);
+}  // namespace
+
+// What operators look at besides their arguments. They run below autocast.
+uint64_t PlanKey::context_word() {
+  static const at::Context& context = at::globalContext();
+  return static_cast<uint64_t>(c10::get_default_dtype_as_scalartype()) |
+         bit(context.deterministicAlgorithms(), 8);
+}
+
+PlanKey::PlanKey(Arguments arguments, bool with_scalars, const std::vector<bool>& is_number)
+    : PlanKey(with_scalars) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue& value = arguments[i];
+    const bool is_kind = i < is_number.size() && is_number[i] && !with_scalars;
+    if (is_kind && value.isInt()) {
+      push(kInt);
+    } else if (is_kind && value.isBool()) {
+      push(kBool);
+    } else {
+      add(value);
+    }
+  }
+}
+
+uint64_t PlanKey::hash() const {
+  uint64_t hash = 0;
+  for (uint64_t word : words_) hash = fold(hash, word);
+  return hash;
 }
 
 void PlanKey::add_text(std::string_view text) {
-  add_kind(kText | text.size() << 8);
+  push(kText | text.size() << 8);
   for (size_t i = 0; i < text.size(); i += sizeof(uint64_t)) {
     uint64_t word = 0;
     std::memcpy(&word, text.data() + i, std::min(sizeof word, text.size() - i));
-    add_kind(word);
+    push(word);
   }
 }
 
-void PlanKey::add_tensor(const at::Tensor& tensor) {
-  if (!tensor.defined()) {
-    add_kind(kUndefined);
-    return;
-  }
-  const auto bit = [](bool value, int place) { return static_cast<uint64_t>(value) << place; };
-  add_kind(kTensor | static_cast<uint64_t>(tensor.scalar_type()) << 8 |
-           static_cast<uint64_t>(static_cast<uint8_t>(tensor.device().index())) << 16 |
-           static_cast<uint64_t>(tensor.device().type()) << 24 | bit(tensor.is_conj(), 32) |
-           bit(tensor.is_neg(), 33) | bit(tensor.unsafeGetTensorImpl()->is_wrapped_number(), 34) |
-           static_cast<uint64_t>(tensor.dim()) << 40);
-  for (int64_t size : tensor.sizes()) add_word(static_cast<uint64_t>(size));
-  for (int64_t stride : tensor.strides()) add_word(static_cast<uint64_t>(stride));
-  add_sharing(tensor);
+void PlanKey::add(int64_t number) {
+  push(kInt);
+  push(static_cast<uint64_t>(number));
 }
 
-// Which of the tensors before it lies on the same memory, and how far away: operators return an
-// argument, or refuse one that overlaps another.
-void PlanKey::add_sharing(const at::Tensor& tensor) {
-  if (!tensor.has_storage()) return;
-  const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
-  for (size_t i = 0; i < storages_.size(); ++i) {
-    if (storages_[i].first != storage) continue;
-    add_word(i + 1);
-    add_word(static_cast<uint64_t>(tensor.storage_offset() - storages_[i].second));
-    return;
-  }
-  storages_.emplace_back(storage, tensor.storage_offset());
-  add_word(0);
+void PlanKey::add(c10::IntArrayRef numbers) {
+  push(kList | numbers.size() << 8);
+  for (int64_t number : numbers) push(static_cast<uint64_t>(number));
 }
 
-// The kind of a number: what it is decides dtypes, its value does not.
-void PlanKey::add_scalar(const c10::IValue& value) {
-  if (value.isInt()) {
-    add_kind(kInt);
-  } else if (value.isBool()) {
-    add_kind(kBool);
-  } else {
-    add(value);
-  }
+void PlanKey::add(const at::ITensorListRef& tensors) {
+  push(kList | tensors.size() << 8);
+  for (const at::Tensor& tensor : tensors) add(tensor);
+}
+
+void PlanKey::add(bool value) { push(kBool | static_cast<uint64_t>(value) << 8); }
+
+// What a number is decides dtypes, its value does not.
+void PlanKey::add(const c10::Scalar& number) {
+  push(number.isFloatingPoint() ? kFloat : number.isComplex() ? kComplex : number.isBoolean() ? kBool : kInt);
 }
 
 void PlanKey::add(const c10::IValue& value) {
   if (value.isTensor()) {
-    add_tensor(value.toTensor());
+    add(value.toTensor());
   } else if (value.isNone()) {
-    add_kind(kNone);
+    push(kNone);
   } else if (value.isInt()) {
-    add_kind(kInt);
-    add_word(static_cast<uint64_t>(value.toInt()));
+    add(value.toInt());
   } else if (value.isBool()) {
-    add_kind(kBool | static_cast<uint64_t>(value.toBool()) << 8);
+    add(value.toBool());
   } else if (value.isDouble()) {
-    add_kind(kFloat);
-    if (with_scalars_) add_word(std::bit_cast<uint64_t>(value.toDouble()));
+    push(kFloat);
+    if (with_scalars_) push(std::bit_cast<uint64_t>(value.toDouble()));
   } else if (value.isComplexDouble()) {
-    add_kind(kComplex);
+    push(kComplex);
     if (with_scalars_) {
-      add_word(std::bit_cast<uint64_t>(value.toComplexDouble().real()));
-      add_word(std::bit_cast<uint64_t>(value.toComplexDouble().imag()));
+      push(std::bit_cast<uint64_t>(value.toComplexDouble().real()));
+      push(std::bit_cast<uint64_t>(value.toComplexDouble().imag()));
     }
   } else if (value.isString()) {
     add_text(value.toStringView());
   } else if (value.isDevice()) {
-    add_kind(kDevice | static_cast<uint64_t>(value.toDevice().type()) << 8 |
-             static_cast<uint64_t>(static_cast<uint8_t>(value.toDevice().index())) << 16);
+    push(kDevice | static_cast<uint64_t>(value.toDevice().type()) << 8 |
+         static_cast<uint64_t>(static_cast<uint8_t>(value.toDevice().index())) << 16);
+    is_mixed_ = true;
   } else if (value.isGenerator()) {
-    add_kind(kGenerator);
+    push(kGenerator);
   } else if (value.isList()) {
     const auto items = value.toListRef();
-    add_kind(kList | items.size() << 8);
+    push(kList | items.size() << 8);
     for (const c10::IValue& item : items) add(item);
   } else {
     // Its text is exact, if slow; no operator of aten comes here.
-    add_kind(kOther);
+    push(kOther);
     std::ostringstream text;
     text << value;
     add_text(text.str());
   }
+}
+
+uint64_t kind_of_call(Arguments arguments) {
+  uint64_t hash = PlanKey(/*with_scalars=*/false).hash();
+  for (const c10::IValue& value : arguments) hash = fold(hash, kind_word(value));
+  return hash;
 }
 
 }  // namespace torchplug

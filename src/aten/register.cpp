@@ -13,6 +13,7 @@
 #include "aten/operator_kernel.h"
 #include "aten/shims.h"
 #include "aten/sparse.h"
+#include "aten/typed_signatures.h"
 #include "immortal.h"
 
 namespace torchplug {
@@ -80,7 +81,9 @@ void register_kernels(BoundKernels bound, torch::Library& library) {
     if (!handle || !is_wanted(*handle, kernel != bound.end())) continue;
     auto functor = std::make_unique<OperatorKernel>(
         *handle, kernel == bound.end() ? nullptr : std::move(kernel->second));
-    library.impl(name_in_library(name).c_str(), torch::CppFunction::makeFromBoxedFunctor(std::move(functor)));
+    auto typed = make_typed(functor);
+    library.impl(name_in_library(name).c_str(),
+                 typed ? std::move(*typed) : torch::CppFunction::makeFromBoxedFunctor(std::move(functor)));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "aten/shape.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty_strided.h>
 
 #include <utility>
@@ -76,7 +77,14 @@ std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments 
 
 OutputShape OutputShape::of(const at::Tensor& tensor) {
   if (!tensor.defined()) return none();
-  return {true, tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec()};
+  const size_t bytes =
+      tensor.layout() == at::kStrided
+          ? at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize())
+          : 0;
+  auto prototype =
+      c10::make_intrusive<DeviceTensorImpl>(tensor.scalar_type(), tensor.sizes(), tensor.strides());
+  return {true,  tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec(),
+          bytes, std::move(prototype)};
 }
 
 OutputShape OutputShape::none() {
@@ -94,12 +102,21 @@ std::vector<OutputShape> shape_structured(const OperatorFacts& facts, Arguments 
 
 std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
   if (facts.is_structured) return shape_structured(facts, arguments);
-  const HostScope scope(at::get_num_threads());
+  const HostScope scope;
   try {
     return shape_by_meta(facts, arguments);
   } catch (const c10::NotImplementedError&) {
     return shape_by_running(facts, arguments, stream);
   }
+}
+
+at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
+  DeviceAllocator& allocator = DeviceAllocator::instance();
+  c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(shape.bytes),
+      allocator.allocate_on(stream, shape.bytes), &allocator, /*resizable=*/true));
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
+      c10::make_intrusive<DeviceTensorImpl>(std::move(storage), *shape.prototype)));
 }
 
 bool is_shaping() { return shaping; }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "aten/arguments.h"
+#include "aten/device_tensor.h"
 #include "aten/operator_facts.h"
+#include "aten/transfer.h"
 #include "runtime/stream.h"
 
 namespace torchplug {
@@ -16,10 +18,15 @@ struct OutputShape {
   at::ScalarType dtype = at::ScalarType::Undefined;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
+  size_t bytes = 0;                                // of a storage that holds it
+  c10::intrusive_ptr<DeviceTensorImpl> prototype;  // of tensors of this shape
 
   static OutputShape of(const at::Tensor& tensor);
   static OutputShape none();
 };
+
+// An uninitialised device tensor of the shape, with memory from the given stream.
+at::Tensor empty_on(const Stream& stream, const OutputShape& shape);
 
 // By PyTorch's own C++ shape functions, which the CPU's kernels use too: no Python, a microsecond or
 // two. Throws what the operator throws for such arguments. Needs facts.is_structured.

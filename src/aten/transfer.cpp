@@ -2,7 +2,6 @@
 
 #include <ATen/EmptyTensor.h>
 
-#include "dtype.h"
 #include "runtime/host_allocator.h"
 
 namespace torchplug {
@@ -40,24 +39,8 @@ ByteSpan span_of(const at::TensorBase& tensor) {
   return {first * itemsize, (last + 1) * itemsize};
 }
 
-plug_mem memory_of(const at::TensorBase& tensor) {
-  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
-  if (storage.data() == nullptr) return {nullptr, 0, plugin_index(tensor.device().index()), 0};
-  return storage_memory(storage, static_cast<uint64_t>(tensor.storage_offset()) * tensor.itemsize());
-}
-
-plug_tensor describe(const at::TensorBase& tensor) {
-  plug_tensor described{};
-  described.mem = tensor.device().type() == kDeviceType
-                      ? memory_of(tensor)
-                      : plug_mem{const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
-  described.dtype = to_plug_dtype(tensor.scalar_type()).value_or(0);
-  described.ndim = static_cast<int32_t>(tensor.dim());
-  described.sizes = tensor.sizes().data();
-  described.strides = tensor.strides().data();
-  if (tensor.is_conj()) described.flags |= PLUG_TENSOR_CONJ;
-  if (tensor.is_neg()) described.flags |= PLUG_TENSOR_NEG;
-  return described;
+void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Stream& stream) {
+  copy_bytes({host, 0, PLUG_HOST, 0}, memory, bytes, stream);
 }
 
 void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
@@ -88,14 +71,14 @@ at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {
 
 at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
                     at::ScalarType dtype) {
-  const caffe2::TypeMeta type = c10::scalarTypeToTypeMeta(dtype);
-  const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, type.itemsize());
+  const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype));
   DeviceAllocator& allocator = DeviceAllocator::instance();
   auto storage = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), allocator.allocate_on(stream, bytes),
       &allocator, /*resizable=*/true);
   at::Tensor tensor = at::detail::make_tensor_base<c10::TensorImpl>(
-      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), type);
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      c10::scalarTypeToTypeMeta(dtype));
   tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   return tensor;
 }

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "dtype.h"
 #include "runtime/device_allocator.h"
 
 namespace torchplug {
@@ -19,10 +20,37 @@ struct ByteSpan {
 ByteSpan span_of(const at::TensorBase& tensor);
 
 // Where the first element of a device tensor lies.
-plug_mem memory_of(const at::TensorBase& tensor);
+inline plug_mem memory_of(const at::TensorBase& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
+  if (C10_UNLIKELY(storage.data() == nullptr)) return {nullptr, 0, plugin_index(impl.device().index()), 0};
+  plug_mem memory = DeviceAllocator::instance().locate(storage).memory();
+  memory.offset += static_cast<uint64_t>(impl.storage_offset()) * impl.itemsize();
+  return memory;
+}
 
 // A tensor of the device, or a single number on the host, in plug.h's terms. Borrows its sizes and strides.
-plug_tensor describe(const at::TensorBase& tensor);
+inline plug_tensor describe(const at::TensorBase& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  plug_tensor described;
+  described.mem = C10_LIKELY(impl.device_type() == kDeviceType)
+                      ? memory_of(tensor)
+                      : plug_mem{const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
+  described.dtype = to_plug_dtype(c10::typeMetaToScalarType(impl.dtype())).value_or(0);
+  const c10::IntArrayRef sizes = impl.sizes();
+  described.ndim = static_cast<int32_t>(sizes.size());
+  described.sizes = sizes.data();
+  described.strides = impl.strides().data();
+  const c10::DispatchKeySet keys = impl.key_set();
+  described.flags = (keys.has(c10::DispatchKey::Conjugate) ? uint32_t{PLUG_TENSOR_CONJ} : 0) |
+                    (keys.has(c10::DispatchKey::Negative) ? uint32_t{PLUG_TENSOR_NEG} : 0);
+  described.layout = 0;
+  described.extra = nullptr;
+  return described;
+}
+
+// Reads a few bytes at once, into memory that is certainly not pinned.
+void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Stream& stream);
 
 // Enqueue a copy between host memory and [begin, begin + bytes) of a device storage. Host memory that
 // is not pinned has been read or written when the function returns.
@@ -37,5 +65,4 @@ at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream);
 // An uninitialised device tensor, with memory from the given stream.
 at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
                     at::ScalarType dtype);
-
 }  // namespace torchplug

@@ -19,7 +19,7 @@ struct Choice {
 
 std::mutex load_lock;
 std::atomic<Choice*> choice{nullptr};
-std::atomic<const Module*> active{nullptr};
+std::atomic<const Module*>& active = detail::loaded_module;
 
 const Module& load(Choice& chosen) {
   Module& module = load_module(chosen.path);
@@ -28,23 +28,6 @@ const Module& load(Choice& chosen) {
               "'. Give its entry point in the group torchplug.devices the plugin's own name.");
   chosen.prepare(module);
   return module;
-}
-
-const Module& load_chosen() {
-  Choice* chosen = choice.load(std::memory_order_acquire);
-  TORCH_CHECK(chosen != nullptr,
-              "No device plugin is loaded. Set TORCHPLUG_DEVICE to a device's name or "
-              "to the path of a plugin, or call torchplug.load(path).");
-  std::lock_guard lock(load_lock);
-  if (const Module* module = active.load(std::memory_order_acquire)) return *module;
-  TORCH_CHECK(chosen->failure.empty(), chosen->failure);
-  try {
-    active.store(&load(*chosen), std::memory_order_release);
-  } catch (const c10::Error& error) {
-    chosen->failure = error.what_without_backtrace();
-    throw;
-  }
-  return *active;
 }
 
 }  // namespace
@@ -63,9 +46,21 @@ bool is_module_chosen() noexcept { return choice.load(std::memory_order_acquire)
 
 bool is_module_loaded() noexcept { return active.load(std::memory_order_acquire) != nullptr; }
 
-const Module& active_module() {
-  const Module* module = active.load(std::memory_order_acquire);
-  return C10_LIKELY(module != nullptr) ? *module : load_chosen();
+const Module& detail::load_chosen_module() {
+  Choice* chosen = choice.load(std::memory_order_acquire);
+  TORCH_CHECK(chosen != nullptr,
+              "No device plugin is loaded. Set TORCHPLUG_DEVICE to a device's name or "
+              "to the path of a plugin, or call torchplug.load(path).");
+  std::lock_guard lock(load_lock);
+  if (const Module* module = active.load(std::memory_order_acquire)) return *module;
+  TORCH_CHECK(chosen->failure.empty(), chosen->failure);
+  try {
+    active.store(&load(*chosen), std::memory_order_release);
+  } catch (const c10::Error& error) {
+    chosen->failure = error.what_without_backtrace();
+    throw;
+  }
+  return *active;
 }
 
 void refuse_second_module(const std::string& name, const std::string& path) {

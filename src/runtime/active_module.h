@@ -2,6 +2,9 @@
 // The one device plugin of this process: chosen once, loaded at the first use of the device.
 // Any thread may ask for it. A plugin that cannot be loaded stays so: every use says why.
 
+#include <c10/macros/Macros.h>
+
+#include <atomic>
 #include <string>
 
 #include "plugin/module.h"
@@ -15,10 +18,20 @@ bool is_module_chosen() noexcept;
 bool is_module_loaded() noexcept;
 
 // Loads the plugin if this is the first use.
-const Module& active_module();
+inline const Module& active_module();
 inline const plug_runtime& runtime() { return active_module().runtime; }
 
 // Throws what is said to whoever asks for a second device plugin.
 [[noreturn]] void refuse_second_module(const std::string& name, const std::string& path);
+
+namespace detail {
+inline constinit std::atomic<const Module*> loaded_module{nullptr};
+const Module& load_chosen_module();
+}  // namespace detail
+
+const Module& active_module() {
+  const Module* module = detail::loaded_module.load(std::memory_order_acquire);
+  return C10_LIKELY(module != nullptr) ? *module : detail::load_chosen_module();
+}
 
 }  // namespace torchplug

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <exception>
 #include <shared_mutex>
 #include <utility>
@@ -31,8 +33,15 @@ size_t round_up(size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-// A cached block may be this much longer than asked for.
-size_t longest_fit(size_t bytes) { return bytes <= kSmall ? bytes + bytes / 4 : bytes + bytes / 8; }
+// The place of a small rounded size among all of them: 512, 1024, ... 8192, then eight to a doubling.
+size_t size_class(size_t rounded) {
+  const size_t units = rounded / kMinimum;
+  if (units <= 16) return units;
+  const auto doublings = static_cast<size_t>(std::bit_width(units - 1)) - 4;
+  return 8 * doublings + (units >> doublings);
+}
+
+std::atomic<size_t> hidden_blocks{0};
 
 std::shared_mutex index_lock;
 std::map<const char*, Block*>& address_index() {
@@ -55,6 +64,14 @@ void decrease(StatArray& stats, size_t bytes, size_t amount) {
   for_each_stat(stats, bytes, [amount](auto& stat) { stat.decrease(amount); });
 }
 
+template <class Function>
+void for_each_array(c10::CachingDeviceAllocator::DeviceStats& stats, Function function) {
+  for (auto* array : {&stats.allocation, &stats.segment, &stats.allocated_bytes, &stats.reserved_bytes,
+                      &stats.requested_bytes}) {
+    for (auto& stat : *array) function(stat);
+  }
+}
+
 std::string in_words(size_t bytes) {
   if (bytes < kSmall) return std::to_string(bytes) + " bytes";
   const size_t tenths = bytes * 10 / kSmall;
@@ -72,6 +89,8 @@ char* reserve_addresses(size_t bytes) {
 
 }  // namespace
 
+bool has_hidden_blocks() noexcept { return hidden_blocks.load(std::memory_order_relaxed) != 0; }
+
 const Block* find_block(const void* address) {
   const char* wanted = static_cast<const char*>(address);
   std::shared_lock lock(index_lock);
@@ -81,21 +100,43 @@ const Block* find_block(const void* address) {
   return wanted < block->address + block->bytes ? block : nullptr;
 }
 
+Block* BlockPool::take_quickly(const Stream& stream, size_t bytes) {
+  if (bytes > kSmall || has_pending_.load(std::memory_order_relaxed)) return nullptr;
+  std::lock_guard guard(shelf_lock_);
+  Block* block = find_cached(stream, round_up(bytes));
+  if (block != nullptr) count_taken(*block, bytes);
+  return block;
+}
+
+bool BlockPool::give_quickly(Block* block) {
+  if (!block->used_on.empty()) return false;
+  std::lock_guard guard(shelf_lock_);
+  count_given(*block);
+  cache(block);
+  return true;
+}
+
 Block* BlockPool::take(const Stream& stream, size_t bytes) {
   take_back_finished();
-  const size_t rounded = round_up(bytes);
-  Block* block = rounded < bytes ? nullptr : find_cached(stream, rounded);
-  if (block == nullptr) block = make(stream, rounded < bytes ? bytes : rounded);
-  block->requested = bytes;
-  count_taken(*block);
+  const size_t rounded = std::max(round_up(bytes), bytes);  // the round one may be too large a number
+  {
+    std::lock_guard guard(shelf_lock_);
+    if (Block* block = find_cached(stream, rounded)) {
+      count_taken(*block, bytes);
+      return block;
+    }
+  }
+  Block* block = make(stream, rounded);
+  std::lock_guard guard(shelf_lock_);
+  count_taken(*block, bytes);
   return block;
 }
 
 void BlockPool::give(Block* block) {
-  count_given(*block);
-  if (block->used_on.empty()) {
-    cache(block);
-    return;
+  if (give_quickly(block)) return;
+  {
+    std::lock_guard guard(shelf_lock_);
+    count_given(*block);
   }
   Pending pending{block, {}};
   for (const Stream& stream : block->used_on) {
@@ -104,21 +145,31 @@ void BlockPool::give(Block* block) {
   }
   block->used_on.clear();
   pending_.push_back(std::move(pending));
+  has_pending_ = true;
 }
 
 void BlockPool::release_cached() {
   check(runtime().device_sync(plugin_index(device_)), "device_sync", device_);
   take_back_finished();
-  const auto cached = std::exchange(cached_, {});
-  cached_bytes_ = 0;
+  std::vector<Shelf> shelves;
+  {
+    std::lock_guard guard(shelf_lock_);
+    shelves_.swap(shelves);
+    cached_bytes_ = 0;
+  }
+  std::vector<Block*> cached;
+  for (Shelf& shelf : shelves) {
+    for (Block* head : shelf.small) {
+      for (Block* block = head; block != nullptr; block = block->next) cached.push_back(block);
+    }
+    for (const auto& [bytes, block] : shelf.large) cached.push_back(block);
+  }
   std::exception_ptr failure;
-  for (const auto& [stream, blocks] : cached) {
-    for (const auto& [bytes, block] : blocks) {
-      try {
-        destroy(block);
-      } catch (...) {
-        failure = std::current_exception();
-      }
+  for (Block* block : cached) {
+    try {
+      destroy(block);
+    } catch (...) {
+      failure = std::current_exception();
     }
   }
   if (failure != nullptr) std::rethrow_exception(failure);
@@ -128,26 +179,59 @@ void BlockPool::take_back_finished() {
   for (auto it = pending_.begin(); it != pending_.end();) {
     const auto ready = [](const auto& event) { return event->is_ready(); };
     if (std::all_of(it->events.begin(), it->events.end(), ready)) {
-      cache(it->block);
+      {
+        std::lock_guard guard(shelf_lock_);
+        cache(it->block);
+      }
       it = pending_.erase(it);
     } else {
       ++it;
     }
   }
+  has_pending_ = !pending_.empty();
+}
+
+BlockPool::Shelf& BlockPool::shelf(const Stream& stream) {
+  const auto index = static_cast<size_t>(stream.id());
+  if (C10_UNLIKELY(index >= shelves_.size())) shelves_.resize(index + 1);
+  return shelves_[index];
 }
 
 void BlockPool::cache(Block* block) {
-  cached_[block->stream.id()].emplace(block->bytes, block);
+  Shelf& owner = shelf(block->stream);
+  if (block->bytes <= kSmall) {
+    block->next = std::exchange(owner.small[size_class(block->bytes)], block);
+  } else {
+    owner.large.emplace(block->bytes, block);
+  }
   cached_bytes_ += block->bytes;
 }
 
 Block* BlockPool::find_cached(const Stream& stream, size_t bytes) {
-  auto& blocks = cached_[stream.id()];
-  auto found = blocks.lower_bound(bytes);
-  if (found == blocks.end() || found->first > longest_fit(bytes)) return nullptr;
+  Shelf& owner = shelf(stream);
+  Block* block = bytes <= kSmall ? find_small(owner, bytes) : find_large(owner, bytes);
+  if (block != nullptr) cached_bytes_ -= block->bytes;
+  return block;
+}
+
+// A block of the next class is at most an eighth longer, except among the smallest.
+Block* BlockPool::find_small(Shelf& shelf, size_t bytes) {
+  const size_t fitting = size_class(bytes);
+  const size_t longest = fitting < 8 ? fitting : std::min(fitting + 2, kClassCount) - 1;
+  for (size_t place = fitting; place <= longest; ++place) {
+    if (Block* block = shelf.small[place]) {
+      shelf.small[place] = std::exchange(block->next, nullptr);
+      return block;
+    }
+  }
+  return nullptr;
+}
+
+Block* BlockPool::find_large(Shelf& shelf, size_t bytes) {
+  const auto found = shelf.large.lower_bound(bytes);
+  if (found == shelf.large.end() || found->first > bytes + bytes / 8) return nullptr;
   Block* block = found->second;
-  blocks.erase(found);
-  cached_bytes_ -= block->bytes;
+  shelf.large.erase(found);
   return block;
 }
 
@@ -160,26 +244,31 @@ Block* BlockPool::make(const Stream& stream, size_t bytes) {
   void* base = nullptr;
   plug_status status = try_make(bytes, &base);
   if (status == PLUG_NO_MEMORY) {
-    ++stats_.num_alloc_retries;
+    count(&Stats::num_alloc_retries);
     const std::string said = take_plugin_error();
     release_cached();
     status = try_make(bytes, &base);
     if (status == PLUG_NO_MEMORY) throw_out_of_memory(bytes, said);
   }
   check(status, "mem_alloc", device_);
-  ++stats_.num_device_alloc;
+  count(&Stats::num_device_alloc);
 
   void* view = nullptr;
   if (runtime().host_view != nullptr && runtime().host_view(plugin_index(device_), base, &view) != PLUG_OK)
     view = nullptr;
+  if (runtime().host_view != nullptr && view == nullptr) ++hidden_blocks;
   const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
   char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
-  auto block = std::make_unique<Block>(Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}});
+  auto block =
+      std::make_unique<Block>(Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}, nullptr});
   Block* made = block.get();
   owned_.emplace(made, std::move(block));
   reserved_bytes_ += bytes;
-  increase(stats_.segment, bytes, 1);
-  increase(stats_.reserved_bytes, bytes, bytes);
+  {
+    std::lock_guard guard(shelf_lock_);
+    increase(stats_.segment, bytes, 1);
+    increase(stats_.reserved_bytes, bytes, bytes);
+  }
   std::unique_lock lock(index_lock);
   address_index()[made->address] = made;
   return made;
@@ -191,39 +280,73 @@ void BlockPool::destroy(Block* block) {
     address_index().erase(block->address);
   }
   if (block->address != block->base) ::munmap(block->address, block->bytes);
+  if (runtime().host_view != nullptr && block->view == nullptr) --hidden_blocks;
   reserved_bytes_ -= block->bytes;
-  decrease(stats_.segment, block->bytes, 1);
-  decrease(stats_.reserved_bytes, block->bytes, block->bytes);
-  ++stats_.num_device_free;
+  {
+    std::lock_guard guard(shelf_lock_);
+    decrease(stats_.segment, block->bytes, 1);
+    decrease(stats_.reserved_bytes, block->bytes, block->bytes);
+  }
+  count(&Stats::num_device_free);
   void* base = block->base;
   owned_.erase(block);
   check(runtime().mem_free(plugin_index(device_), base), "mem_free", device_);
 }
 
-void BlockPool::count_taken(const Block& block) {
+void BlockPool::count(int64_t Stats::*number) {
+  std::lock_guard guard(shelf_lock_);
+  ++(stats_.*number);
+}
+
+void BlockPool::count_taken(Block& block, size_t requested) {
+  block.requested = requested;
   increase(stats_.allocation, block.bytes, 1);
-  increase(stats_.active, block.bytes, 1);
   increase(stats_.allocated_bytes, block.bytes, block.bytes);
-  increase(stats_.active_bytes, block.bytes, block.bytes);
   increase(stats_.requested_bytes, block.bytes, block.requested);
 }
 
 void BlockPool::count_given(const Block& block) {
   decrease(stats_.allocation, block.bytes, 1);
-  decrease(stats_.active, block.bytes, 1);
   decrease(stats_.allocated_bytes, block.bytes, block.bytes);
-  decrease(stats_.active_bytes, block.bytes, block.bytes);
   decrease(stats_.requested_bytes, block.bytes, block.requested);
 }
 
+// A block is active while it is allocated: what these two say is counted once.
+BlockPool::Stats BlockPool::stats() const {
+  std::lock_guard guard(shelf_lock_);
+  Stats stats = stats_;
+  stats.active = stats.allocation;
+  stats.active_bytes = stats.allocated_bytes;
+  return stats;
+}
+
+void BlockPool::reset_accumulated_stats() {
+  std::lock_guard guard(shelf_lock_);
+  for_each_array(stats_, [](auto& stat) { stat.reset_accumulated(); });
+  stats_.num_alloc_retries = 0;
+  stats_.num_ooms = 0;
+  stats_.num_device_alloc = 0;
+  stats_.num_device_free = 0;
+}
+
+void BlockPool::reset_peak_stats() {
+  std::lock_guard guard(shelf_lock_);
+  for_each_array(stats_, [](auto& stat) { stat.reset_peak(); });
+}
+
 void BlockPool::throw_out_of_memory(size_t bytes, const std::string& said) {
-  ++stats_.num_ooms;
+  count(&Stats::num_ooms);
   const auto [free_bytes, total_bytes] = DeviceAllocator::instance().getMemoryInfo(device_);
-  const size_t in_use = reserved_bytes_ - cached_bytes_;
+  size_t cached = 0;
+  {
+    std::lock_guard guard(shelf_lock_);
+    cached = cached_bytes_;
+  }
+  const size_t in_use = reserved_bytes_ - cached;
   TORCH_CHECK_WITH(OutOfMemoryError, false, active_module().name, ":", int{device_},
-                   " is out of memory: tried to allocate ", in_words(bytes), "; of ", in_words(total_bytes),
+                   " out of memory. Tried to allocate ", in_words(bytes), "; of ", in_words(total_bytes),
                    " the device has ", in_words(free_bytes), " free and torchplug holds ", in_words(in_use),
-                   " in use and ", in_words(cached_bytes_),
+                   " in use and ", in_words(cached),
                    " cached. The plugin said: ", said.empty() ? "nothing" : said, ".");
 }
 

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
-#include <memory>
 #include <mutex>
+#include <span>
 #include <sstream>
 
 #include "immortal.h"
@@ -18,18 +18,17 @@
 namespace torchplug {
 namespace {
 
-enum class Life : uint8_t { kClosed, kOpen, kForked, kEnded };
-
-struct Entry {
-  std::atomic<Life> life{Life::kClosed};
-  int32_t plugins_index = 0;
-  DeviceInfo info;
-};
+using detail::device_slots;
+using detail::DeviceSlot;
+using detail::Life;
 
 // What is known once device_count has been asked.
 struct Devices {
-  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<DeviceInfo> all;
   std::string failure;
+
+  // The slots of these devices.
+  std::span<DeviceSlot> slots() const { return {device_slots.data(), all.size()}; }
 };
 
 std::mutex open_lock;
@@ -103,13 +102,12 @@ Devices find_devices() {
     TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '",
                 active_module().name, "' counts ", count, " devices. PyTorch has room for 127.");
     for (int32_t plugins_index : visible_devices(count)) {
-      auto entry = std::make_unique<Entry>();
-      entry->plugins_index = plugins_index;
-      entry->info = read_info(static_cast<DeviceIndex>(devices.entries.size()), plugins_index);
-      devices.entries.push_back(std::move(entry));
+      const size_t index = devices.all.size();
+      device_slots[index].plugins_index = plugins_index;
+      devices.all.push_back(read_info(static_cast<DeviceIndex>(index), plugins_index));
     }
   } catch (const c10::Error& error) {
-    devices.entries.clear();
+    devices.all.clear();
     devices.failure = error.what_without_backtrace();
   }
   return devices;
@@ -120,21 +118,20 @@ Devices& devices() {
   return found;
 }
 
-Entry& entry(DeviceIndex device) {
-  Devices& all = devices();
-  TORCH_CHECK(all.failure.empty(), all.failure);
-  const auto count = static_cast<int>(all.entries.size());
+void check_index(DeviceIndex device) {
+  const Devices& found = devices();
+  TORCH_CHECK(found.failure.empty(), found.failure);
+  const auto count = static_cast<int>(found.all.size());
   TORCH_CHECK(device >= 0 && device < count, "There is no device ", active_module().name, ":", int{device},
               ". ",
               count == 0 ? std::string("The plugin found no device.")
                          : "Devices run from 0 to " + std::to_string(count - 1) + ".");
-  return *all.entries[static_cast<size_t>(device)];
 }
 
 // Only flags are written: the child of a multithreaded process may do little else.
 void mark_forked() {
-  for (auto& device : devices().entries) {
-    if (device->life == Life::kOpen) device->life = Life::kForked;
+  for (DeviceSlot& slot : devices().slots()) {
+    if (slot.life == Life::kOpen) slot.life = Life::kForked;
   }
 }
 
@@ -144,28 +141,13 @@ void refuse_forked() {
               "processes with the 'spawn' method: torch.multiprocessing.set_start_method('spawn').");
 }
 
-void open(DeviceIndex device) {
-  Entry& opened = entry(device);
-  if (is_forked()) refuse_forked();
-  TORCH_CHECK(opened.life != Life::kEnded, "Device '", active_module().name,
-              "' is gone: the process is ending.");
-  std::lock_guard lock(open_lock);
-  if (opened.life == Life::kOpen) return;
-  static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
-  TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
-  if (runtime().device_open != nullptr) {
-    check(runtime().device_open(opened.plugins_index), "device_open", device);
-  }
-  opened.life = Life::kOpen;
-}
-
 // Runs before the plugin library's own destructors: registered after they were. Nothing is called
 // afterwards.
 void shut_down() {
   if (is_forked()) return;
   runtime().shutdown();
   print_recorded_failures();
-  for (auto& device : devices().entries) device->life = Life::kEnded;
+  for (DeviceSlot& slot : devices().slots()) slot.life = Life::kEnded;
 }
 
 }  // namespace
@@ -177,24 +159,25 @@ bool DeviceInfo::holds(plug_dtype dtype) const {
 void shut_down_at_exit() { std::atexit(shut_down); }
 
 DeviceIndex device_count() noexcept {
-  return is_module_chosen() ? static_cast<DeviceIndex>(devices().entries.size()) : DeviceIndex{0};
+  return is_module_chosen() ? static_cast<DeviceIndex>(devices().all.size()) : DeviceIndex{0};
 }
 
-const DeviceInfo& device_info(DeviceIndex device) { return entry(device).info; }
-
-int32_t plugin_index(DeviceIndex device) { return entry(device).plugins_index; }
+const DeviceInfo& device_info(DeviceIndex device) {
+  check_index(device);
+  return devices().all[static_cast<size_t>(device)];
+}
 
 DeviceIndex visible_index(int32_t plugins) noexcept {
-  const auto& all = devices().entries;
-  const auto same = [plugins](const auto& entry) { return entry->plugins_index == plugins; };
-  const auto found = std::find_if(all.begin(), all.end(), same);
-  return static_cast<DeviceIndex>(found == all.end() ? -1 : found - all.begin());
+  const auto slots = devices().slots();
+  const auto same = [plugins](const DeviceSlot& slot) { return slot.plugins_index == plugins; };
+  const auto found = std::find_if(slots.begin(), slots.end(), same);
+  return static_cast<DeviceIndex>(found == slots.end() ? -1 : found - slots.begin());
 }
 
 DeviceIndex current_device() noexcept { return current; }
 
 void set_current_device(DeviceIndex device) {
-  entry(device);
+  check_index(device);
   current = device;
 }
 
@@ -208,33 +191,38 @@ void unchecked_set_current_device(DeviceIndex device) noexcept {
   if (device >= 0) current = device;
 }
 
-void ensure_open(DeviceIndex device) {
-  if (!is_open(device)) open(device);
-}
-
-bool is_open(DeviceIndex device) noexcept {
-  if (!is_module_loaded()) return false;
-  auto& all = devices().entries;
-  const auto index = static_cast<size_t>(device);
-  return index < all.size() && all[index]->life.load(std::memory_order_acquire) == Life::kOpen;
-}
-
 bool is_forked() noexcept {
   if (!is_module_loaded()) return false;
-  const auto& all = devices().entries;
-  return std::any_of(all.begin(), all.end(), [](const auto& e) { return e->life == Life::kForked; });
+  const auto slots = devices().slots();
+  return std::any_of(slots.begin(), slots.end(),
+                     [](const DeviceSlot& slot) { return slot.life == Life::kForked; });
 }
 
-bool launch_blocking() {
+bool launch_blocking() noexcept {
   static const bool blocking = [] {
     const char* value = std::getenv("TORCHPLUG_LAUNCH_BLOCKING");
-    return value != nullptr && std::string(value) != "" && std::string(value) != "0";
+    return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
   }();
   return blocking;
 }
 
-void check(plug_status status, const char* what, DeviceIndex device) {
-  if (C10_LIKELY(status == PLUG_OK)) return;
+void detail::open_device(DeviceIndex device) {
+  check_index(device);
+  if (is_forked()) refuse_forked();
+  DeviceSlot& slot = device_slots[static_cast<size_t>(device)];
+  TORCH_CHECK(slot.life != Life::kEnded, "Device '", active_module().name,
+              "' is gone: the process is ending.");
+  std::lock_guard lock(open_lock);
+  if (slot.life == Life::kOpen) return;
+  static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
+  TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
+  if (runtime().device_open != nullptr) {
+    check(runtime().device_open(slot.plugins_index), "device_open", device);
+  }
+  slot.life = Life::kOpen;
+}
+
+void detail::throw_failure(plug_status status, const char* what, DeviceIndex device) {
   const std::string where =
       device < 0 ? active_module().name : active_module().name + ":" + std::to_string(int{device});
   std::string said = take_plugin_error();

@@ -5,7 +5,11 @@
 // never opened one; otherwise every use is an error that says so.
 
 #include <c10/core/Device.h>
+#include <c10/macros/Macros.h>
 
+#include <array>
+#include <atomic>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -37,8 +41,9 @@ struct DeviceInfo {
 DeviceIndex device_count() noexcept;
 const DeviceInfo& device_info(DeviceIndex device);
 
-// What the plugin calls the device. Every index that crosses plug.h is one of these.
-int32_t plugin_index(DeviceIndex device);
+// What the plugin calls the device. Every index that crosses plug.h is one of these. Unchecked: the
+// device has been opened, or its information asked for.
+inline int32_t plugin_index(DeviceIndex device) noexcept;
 // The other way round; -1 for a device that is not visible.
 DeviceIndex visible_index(int32_t plugins) noexcept;
 
@@ -49,16 +54,50 @@ DeviceIndex exchange_current_device(DeviceIndex device);
 void unchecked_set_current_device(DeviceIndex device) noexcept;
 
 // Every function that reaches the plugin begins here.
-void ensure_open(DeviceIndex device);
-bool is_open(DeviceIndex device) noexcept;
+inline void ensure_open(DeviceIndex device);
+inline bool is_open(DeviceIndex device) noexcept;
 bool is_forked() noexcept;
 // Arranges for the plugin's shutdown function to be called when the process ends.
 void shut_down_at_exit();
 
 // Whether TORCHPLUG_LAUNCH_BLOCKING asks every call to wait for its work.
-bool launch_blocking();
+bool launch_blocking() noexcept;
 
 // Throws for every status but PLUG_OK: what was being done, on which device, in the plugin's words.
-void check(plug_status status, const char* what, DeviceIndex device);
+inline void check(plug_status status, const char* what, DeviceIndex device);
+
+// Behind the functions above, which every operator calls.
+namespace detail {
+
+enum class Life : uint8_t { kClosed, kOpen, kForked, kEnded };
+
+struct DeviceSlot {
+  std::atomic<Life> life{Life::kClosed};
+  int32_t plugins_index = 0;
+};
+inline constinit std::array<DeviceSlot, std::numeric_limits<DeviceIndex>::max() + 1> device_slots{};
+
+void open_device(DeviceIndex device);
+[[noreturn]] void throw_failure(plug_status status, const char* what, DeviceIndex device);
+
+}  // namespace detail
+
+int32_t plugin_index(DeviceIndex device) noexcept {
+  return detail::device_slots[static_cast<size_t>(device)].plugins_index;
+}
+
+bool is_open(DeviceIndex device) noexcept {
+  using detail::Life;
+  return device >= 0 && detail::device_slots[static_cast<size_t>(device)].life.load(
+                            std::memory_order_acquire) == Life::kOpen;
+}
+
+void ensure_open(DeviceIndex device) {
+  if (C10_UNLIKELY(!is_open(device))) detail::open_device(device);
+}
+
+void check(plug_status status, const char* what, DeviceIndex device) {
+  if (C10_UNLIKELY(status != PLUG_OK)) detail::throw_failure(status, what, device);
+}
 
 }  // namespace torchplug

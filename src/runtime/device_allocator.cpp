@@ -13,24 +13,37 @@
 namespace torchplug {
 namespace {
 
+// A pool for every device there is, made when the first is asked for.
 BlockPool& pool(DeviceIndex device) {
-  static const auto& pools = *immortal<std::vector<std::unique_ptr<BlockPool>>>([] {
+  static auto& pools = *immortal<std::vector<std::unique_ptr<BlockPool>>>([] {
     std::vector<std::unique_ptr<BlockPool>> made;
     for (DeviceIndex i = 0; i < device_count(); ++i) made.push_back(std::make_unique<BlockPool>(i));
     return made;
   }());
-  return *pools.at(static_cast<size_t>(device));
+  return *pools[static_cast<size_t>(device)];
 }
 
-// The deleter of every DataPtr this allocator gives out. In a forked child the plugin and its locks
+void release_nothing(void* /*context*/) {}
+
+Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) {
+  // Before the pool's lock: a kernel that asks for scratch memory holds it already.
+  const auto calls = lock_calls(active_module());
+  std::lock_guard lock(owner.lock);
+  return owner.take(stream, bytes);
+}
+
+}  // namespace
+
+// In a forked child the plugin and its locks
 // are out of reach, and the child's copy of the memory goes when it ends. A deleter cannot throw: a
 // block that the plugin will not let us wait for is never used again, and the reason is kept.
-void release_block(void* context) {
+void detail::release_block(void* context) {
   auto* block = static_cast<Block*>(context);
   const DeviceIndex device = block->stream.device();
   if (!is_open(device)) return;
+  BlockPool& owner = pool(device);
+  if (C10_LIKELY(owner.give_quickly(block))) return;
   try {
-    BlockPool& owner = pool(device);
     const auto calls = lock_calls(active_module());
     std::lock_guard lock(owner.lock);
     owner.give(block);
@@ -39,27 +52,7 @@ void release_block(void* context) {
   }
 }
 
-void release_nothing(void* /*context*/) {}
-
-using Stats = c10::CachingDeviceAllocator::DeviceStats;
-
-template <class Function>
-void for_each_array(Stats& stats, Function function) {
-  for (auto* array :
-       {&stats.allocation, &stats.segment, &stats.active, &stats.inactive_split, &stats.allocated_bytes,
-        &stats.reserved_bytes, &stats.active_bytes, &stats.inactive_split_bytes, &stats.requested_bytes}) {
-    for (auto& stat : *array) function(stat);
-  }
-}
-
-}  // namespace
-
-plug_mem Placement::memory() const { return {block->base, offset, plugin_index(block->stream.device()), 0}; }
-
-DeviceAllocator& DeviceAllocator::instance() {
-  static auto& allocator = *immortal<DeviceAllocator>();
-  return allocator;
-}
+DeviceAllocator* const DeviceAllocator::instance_ = immortal<DeviceAllocator>();
 
 c10::DataPtr DeviceAllocator::allocate(size_t bytes) {
   return allocate_on(Stream::current(current_device()), bytes);
@@ -70,11 +63,9 @@ c10::DataPtr DeviceAllocator::allocate_on(const Stream& stream, size_t bytes) {
   ensure_open(stream.device());
   if (bytes == 0) return {nullptr, nullptr, &release_nothing, device};
   BlockPool& owner = pool(stream.device());
-  // Before the pool's lock: a kernel that asks for scratch memory holds it already.
-  const auto calls = lock_calls(active_module());
-  std::lock_guard lock(owner.lock);
-  Block* block = owner.take(stream, bytes);
-  return {block->address, block, &release_block, device};
+  Block* block = owner.take_quickly(stream, bytes);
+  if (C10_UNLIKELY(block == nullptr)) block = take_slowly(owner, stream, bytes);
+  return {block->address, block, &detail::release_block, device};
 }
 
 void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const {
@@ -99,7 +90,7 @@ void DeviceAllocator::emptyCache(c10::MempoolId_t /*pool*/) {
 }
 
 void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream) {
-  if (data.get_deleter() != &release_block) return;
+  if (data.get_deleter() != &detail::release_block) return;
   auto* block = static_cast<Block*>(data.get_context());
   const Stream user(stream);
   std::lock_guard lock(pool(block->stream.device()).lock);
@@ -109,27 +100,19 @@ void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream)
   if (!known) used_on.push_back(user);
 }
 
-Stats DeviceAllocator::getDeviceStats(DeviceIndex device) {
+c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(DeviceIndex device) {
   device_info(device);
-  std::lock_guard lock(pool(device).lock);
   return pool(device).stats();
 }
 
 void DeviceAllocator::resetAccumulatedStats(DeviceIndex device) {
   device_info(device);
-  std::lock_guard lock(pool(device).lock);
-  Stats& stats = pool(device).stats();
-  for_each_array(stats, [](auto& stat) { stat.reset_accumulated(); });
-  stats.num_alloc_retries = 0;
-  stats.num_ooms = 0;
-  stats.num_device_alloc = 0;
-  stats.num_device_free = 0;
+  pool(device).reset_accumulated_stats();
 }
 
 void DeviceAllocator::resetPeakStats(DeviceIndex device) {
   device_info(device);
-  std::lock_guard lock(pool(device).lock);
-  for_each_array(pool(device).stats(), [](auto& stat) { stat.reset_peak(); });
+  pool(device).reset_peak_stats();
 }
 
 std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
@@ -143,15 +126,6 @@ std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
     free_bytes = total_bytes > reserved ? total_bytes - reserved : 0;
   }
   return {free_bytes, total_bytes};
-}
-
-Placement DeviceAllocator::locate(const c10::StorageImpl& storage) const {
-  const c10::DataPtr& data = storage.data_ptr();
-  if (C10_LIKELY(data.get_deleter() == &release_block)) {
-    const auto* block = static_cast<const Block*>(data.get_context());
-    return {block, static_cast<uint64_t>(static_cast<const char*>(data.get()) - block->address)};
-  }
-  return locate(data.get());
 }
 
 Placement DeviceAllocator::locate(const void* address) const {

@@ -22,6 +22,7 @@ struct Block {
   size_t requested;
   Stream stream;
   std::vector<Stream> used_on;
+  Block* next = nullptr;  // of the cached blocks of its size
 };
 
 // Where an address lies: for plug_mem and for host views.
@@ -29,13 +30,13 @@ struct Placement {
   const Block* block;
   uint64_t offset;
 
-  plug_mem memory() const;
+  inline plug_mem memory() const;
   char* host_address() const { return block->view + offset; }
 };
 
 class DeviceAllocator final : public c10::DeviceAllocator {
  public:
-  static DeviceAllocator& instance();
+  static DeviceAllocator& instance() { return *instance_; }
 
   c10::DataPtr allocate(size_t bytes) override;  // on the current device and stream
   c10::DataPtr allocate_on(const Stream& stream, size_t bytes);
@@ -51,8 +52,27 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   std::pair<size_t, size_t> getMemoryInfo(DeviceIndex device) override;
 
   // The block and offset of a storage's first byte. Throws if the memory is not this device's.
-  Placement locate(const c10::StorageImpl& storage) const;
+  inline Placement locate(const c10::StorageImpl& storage) const;
   Placement locate(const void* address) const;
+
+ private:
+  static DeviceAllocator* const instance_;
 };
+
+namespace detail {
+
+// The deleter of every DataPtr the allocator gives out, with the Block as its context.
+void release_block(void* context);
+
+}  // namespace detail
+
+plug_mem Placement::memory() const { return {block->base, offset, plugin_index(block->stream.device()), 0}; }
+
+Placement DeviceAllocator::locate(const c10::StorageImpl& storage) const {
+  const c10::DataPtr& data = storage.data_ptr();
+  if (C10_UNLIKELY(data.get_deleter() != &detail::release_block)) return locate(data.get());
+  const auto* block = static_cast<const Block*>(data.get_context());
+  return {block, static_cast<uint64_t>(static_cast<const char*>(data.get()) - block->address)};
+}
 
 }  // namespace torchplug

@@ -4,6 +4,7 @@
 #include <c10/util/llvmMathExtras.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <list>
 #include <map>
@@ -57,6 +58,7 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
   bool record_event(void* address, void* /*context*/, c10::Stream stream) override {
+    if (block_count_.load(std::memory_order_relaxed) == 0) return false;
     std::lock_guard lock(blocks_lock_);
     PinnedBlock* block = find(address);
     if (block == nullptr) return false;
@@ -85,6 +87,7 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
   bool owns(const void* address) {
+    if (block_count_.load(std::memory_order_relaxed) == 0) return false;
     std::lock_guard lock(blocks_lock_);
     return find(address) != nullptr;
   }
@@ -141,6 +144,7 @@ class PinnedAllocator final : public at::HostAllocator {
     auto block = std::make_unique<PinnedBlock>(PinnedBlock{static_cast<char*>(address), bytes, {}, {}});
     PinnedBlock* made = block.get();
     blocks_[made->address] = std::move(block);
+    ++block_count_;
     stats_.allocations.increase(1);
     stats_.allocated_bytes.increase(bytes);
     ++stats_.num_host_alloc;
@@ -153,6 +157,7 @@ class PinnedAllocator final : public at::HostAllocator {
     ++stats_.num_host_free;
     char* address = block->address;
     blocks_.erase(address);
+    --block_count_;
     if (runtime().host_free != nullptr) {
       check(runtime().host_free(address), "host_free", -1);
     } else {
@@ -160,6 +165,7 @@ class PinnedAllocator final : public at::HostAllocator {
     }
   }
 
+  std::atomic<size_t> block_count_{0};  // for those that need not look
   std::mutex blocks_lock_;
   std::map<const char*, std::unique_ptr<PinnedBlock>> blocks_;
   std::multimap<size_t, PinnedBlock*> free_;

@@ -3,11 +3,11 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
-#include <shared_mutex>
 #include <vector>
 
 #include "immortal.h"
@@ -16,27 +16,21 @@
 namespace torchplug {
 namespace {
 
-// The streams made so far on one device. StreamId 0 is the default stream; id n is made[n - 1].
+// The streams made so far on one device. StreamId 0 is the default stream; id n is made[n - 1]. Making
+// one takes the lock; reading does not.
 class StreamTable {
  public:
   plug_stream handle(c10::StreamId id) const {
-    if (id == 0) return nullptr;
-    std::shared_lock lock(table_lock_);
     const auto index = static_cast<size_t>(id - 1);
-    TORCH_CHECK(index < made_.size(), "There is no stream ", id, ".");
+    TORCH_CHECK(index < count_.load(std::memory_order_acquire), "There is no stream ", id, ".");
     return made_[index];
   }
 
   c10::StreamId next_of_pool(DeviceIndex device, int priority) {
-    std::unique_lock lock(table_lock_);
+    std::lock_guard lock(making_lock_);
     Pool& pool = pools_[priority];
     const size_t turn = pool.turn % kPoolSize;
-    if (turn == pool.ids.size()) {
-      plug_stream stream = nullptr;
-      check(runtime().stream_create(plugin_index(device), priority, &stream), "stream_create", device);
-      made_.push_back(stream);
-      pool.ids.push_back(static_cast<c10::StreamId>(made_.size()));
-    }
+    if (turn == pool.ids.size()) pool.ids.push_back(make(device, priority));
     ++pool.turn;
     return pool.ids[turn];
   }
@@ -47,8 +41,17 @@ class StreamTable {
     std::vector<c10::StreamId> ids;
   };
 
-  mutable std::shared_mutex table_lock_;
-  std::deque<plug_stream> made_;
+  c10::StreamId make(DeviceIndex device, int priority) {
+    const size_t index = count_.load(std::memory_order_relaxed);
+    TORCH_CHECK(index < made_.size(), "A device has at most ", made_.size(), " streams.");
+    check(runtime().stream_create(plugin_index(device), priority, &made_[index]), "stream_create", device);
+    count_.store(index + 1, std::memory_order_release);
+    return static_cast<c10::StreamId>(index + 1);
+  }
+
+  std::mutex making_lock_;
+  std::atomic<size_t> count_{0};
+  std::array<plug_stream, 2048> made_{};
   std::map<int, Pool> pools_;
 };
 
@@ -57,37 +60,28 @@ StreamTable& table(DeviceIndex device) {
   return tables.at(static_cast<size_t>(device));
 }
 
-std::vector<c10::StreamId>& current_ids() {
-  thread_local std::vector<c10::StreamId> ids(static_cast<size_t>(device_count()));
-  return ids;
-}
-
-struct QueuedJob {
-  std::unique_ptr<HostJob> job;
-  DeviceIndex device;
-};
+// Zero is the default stream.
+constinit thread_local std::array<c10::StreamId, std::numeric_limits<DeviceIndex>::max() + 1> current_ids{};
 
 // A job runs even if work before it failed: its results are then as wrong as its inputs, and the
 // failure is thrown before anybody can read them. Not on a lost device, whose memory may be gone.
-void run_queued(void* argument, plug_status status) {
-  auto* queued = static_cast<QueuedJob*>(argument);
+void run_job(void* argument, plug_status status) {
+  auto* job = static_cast<HostJob*>(argument);
   try {
-    if (status == PLUG_LOST) check(status, "host_func", queued->device);
-    queued->job->run();
+    if (status == PLUG_LOST) check(status, "host_func", job->device());
+    job->run();
   } catch (...) {
-    record_failure(queued->device, std::current_exception());
+    record_failure(job->device(), std::current_exception());
   }
 }
 
-void release_queued(void* argument) {
-  const std::unique_ptr<QueuedJob> queued(static_cast<QueuedJob*>(argument));
-}
+void release_job(void* argument) { static_cast<HostJob*>(argument)->release(); }
 
 }  // namespace
 
 Stream Stream::current(DeviceIndex device) {
-  device_info(device);
-  return {device, current_ids()[static_cast<size_t>(device)]};
+  if (C10_UNLIKELY(!is_open(device))) device_info(device);
+  return {device, current_ids[static_cast<size_t>(device)]};
 }
 
 Stream Stream::default_of(DeviceIndex device) {
@@ -107,16 +101,16 @@ Stream Stream::from_pool(DeviceIndex device, int priority) {
 
 Stream Stream::exchange_current() const {
   const Stream before = current(device_);
-  current_ids()[static_cast<size_t>(device_)] = id_;
+  current_ids[static_cast<size_t>(device_)] = id_;
   return before;
 }
 
-void Stream::enqueue(std::unique_ptr<HostJob> job) const {
-  auto queued = std::make_unique<QueuedJob>(QueuedJob{std::move(job), device_});
-  check(runtime().host_func(plugin_index(device_), handle(), run_queued, release_queued, queued.get()),
-        "host_func", device_);
-  // Owned by the stream from here on: release_queued takes it back.
-  static_cast<void>(queued.release());
+void Stream::enqueue(HostJobPtr job) const {
+  job->device_ = device_;
+  check(runtime().host_func(plugin_index(device_), handle(), run_job, release_job, job.get()), "host_func",
+        device_);
+  // Owned by the stream from here on: it calls release_job.
+  static_cast<void>(job.release());
   synchronize_if_blocking();
 }
 
@@ -140,7 +134,7 @@ void Stream::synchronize_if_blocking() const {
   if (C10_UNLIKELY(launch_blocking())) synchronize();
 }
 
-plug_stream Stream::handle() const { return table(device_).handle(id_); }
+plug_stream Stream::pool_handle() const { return table(device_).handle(id_); }
 
 c10::Stream Stream::unwrap() const {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device_), id_);

@@ -12,12 +12,26 @@
 
 namespace torchplug {
 
-// Work for the host, run in stream order. Destroyed where it ran.
+// Work for the host, run in stream order.
 class HostJob {
  public:
   virtual ~HostJob() = default;
   virtual void run() = 0;
+  // The stream is done with it, on whatever thread: it is destroyed, unless it goes somewhere to be used
+  // again.
+  virtual void release() noexcept { const std::unique_ptr<HostJob> owned(this); }
+
+  DeviceIndex device() const { return device_; }
+
+ private:
+  friend class Stream;
+  DeviceIndex device_ = 0;
 };
+
+struct ReleaseJob {
+  void operator()(HostJob* job) const { job->release(); }
+};
+using HostJobPtr = std::unique_ptr<HostJob, ReleaseJob>;
 
 class Stream {
  public:
@@ -32,7 +46,7 @@ class Stream {
 
   // Runs the job after all work enqueued so far. What it throws is thrown again at the next
   // synchronisation of the device. Needs host_func.
-  void enqueue(std::unique_ptr<HostJob> job) const;
+  void enqueue(HostJobPtr job) const;
 
   bool is_idle() const;
   // Waits, then throws what failed on the device meanwhile.
@@ -40,7 +54,7 @@ class Stream {
   // For TORCHPLUG_LAUNCH_BLOCKING: called after every enqueue.
   void synchronize_if_blocking() const;
 
-  plug_stream handle() const;
+  plug_stream handle() const { return id_ == 0 ? nullptr : pool_handle(); }
   DeviceIndex device() const { return device_; }
   c10::StreamId id() const { return id_; }
   c10::Stream unwrap() const;
@@ -48,6 +62,7 @@ class Stream {
 
  private:
   Stream(DeviceIndex device, c10::StreamId id) : device_(device), id_(id) {}
+  plug_stream pool_handle() const;
 
   DeviceIndex device_;
   c10::StreamId id_;

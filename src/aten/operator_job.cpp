@@ -1,0 +1,93 @@
+#include "aten/operator_job.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "aten/host_result.h"
+#include "aten/host_scope.h"
+#include "aten/job_pool.h"
+#include "immortal.h"
+
+namespace torchplug {
+namespace {
+
+constexpr c10::DispatchKeySet kCpu{c10::DispatchKey::CPU};
+
+JobPool<OperatorJob>& pool() {
+  static auto& jobs = *immortal<JobPool<OperatorJob>>();
+  return jobs;
+}
+
+}  // namespace
+
+OperatorJob::Pointer OperatorJob::take(const OperatorFacts& facts) {
+  Pointer job(pool().take().release());
+  job->facts_ = &facts;
+  return job;
+}
+
+void OperatorJob::release() noexcept {
+  arguments_.clear();
+  outputs_.clear();
+  for (size_t i = 0; i < originals_.size(); ++i) aliases_[i].let_go();
+  originals_.clear();
+  thread_count_ = 0;
+  pool().give(std::unique_ptr<OperatorJob>(this));
+}
+
+const at::Tensor& OperatorJob::alias(const at::Tensor& original) {
+  const c10::StorageImpl* storage = original.storage().unsafeGetStorageImpl();
+  size_t sibling = originals_.size();
+  for (size_t i = 0; i < originals_.size(); ++i) {
+    if (originals_[i] == original.unsafeGetTensorImpl()) return aliases_[i].tensor();
+    if (originals_[i]->unsafe_storage().unsafeGetStorageImpl() == storage) sibling = i;
+  }
+  const size_t place = originals_.size();
+  originals_.push_back(original.unsafeGetTensorImpl());
+  if (place == aliases_.size()) aliases_.emplace_back();
+  HostAlias& alias = aliases_[place];
+  if (C10_LIKELY(sibling == place)) {
+    alias.point_at(original);
+  } else {
+    alias.point_at(original, aliases_[sibling]);
+  }
+  return alias.tensor();
+}
+
+void OperatorJob::add_output(const at::Tensor& original) {
+  outputs_.push_back(original.defined() ? alias(original) : at::Tensor());
+}
+
+void OperatorJob::take_thread_count() { thread_count_ = at::get_num_threads(); }
+
+bool OperatorJob::has_new_outputs() const {
+  return std::all_of(outputs_.begin(), outputs_.end(), [](const at::Tensor& t) { return t.defined(); });
+}
+
+void OperatorJob::run() {
+  if (thread_count_ != 0 && at::get_num_threads() != thread_count_) at::set_num_threads(thread_count_);
+  const HostScope scope;
+  if (facts_->out_form && has_new_outputs()) {
+    run_out_form();
+    return;
+  }
+  facts_->handle.redispatchBoxed(kCpu, &arguments_);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].defined()) copy_result(arguments_[i].toTensor(), outputs_[i], facts_->name);
+  }
+}
+
+void OperatorJob::run_out_form() {
+  c10::SmallVector<const void*, 4> places;
+  for (const at::Tensor& output : outputs_) {
+    places.push_back(output.storage().data());
+    arguments_.emplace_back(output);
+  }
+  facts_->out_form->redispatchBoxed(kCpu, &arguments_);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    settle_output(outputs_[i], places[i], facts_->name);
+  }
+}
+
+}  // namespace torchplug
