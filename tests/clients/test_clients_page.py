@@ -1,0 +1,181 @@
+"""docs/clients.md: what it tells to write works, and what it tells not to write does not."""
+
+import importlib.metadata
+import re
+import warnings
+from pathlib import Path
+
+import accelerate
+import pytest
+import safetensors
+import torch
+import transformers
+from processes import run_script
+from safetensors.torch import load_file, save_file
+from tiny_models import llama, seeded, tokens
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.attention.flex_attention import flex_attention
+from torch.utils.data import DataLoader
+from torch.utils.dlpack import from_dlpack, to_dlpack
+from words import tokenizer
+
+HERE = Path(__file__).parent
+PAGE = (HERE.parents[1] / "docs/clients.md").read_text()
+INSTEAD = PAGE.split("## What to write instead")[1]
+
+ROWS = re.findall(r"^\| (`.+?`(?: after `.+?`)?) \| `(.+?)` \|", INSTEAD, re.MULTILINE)
+
+
+def expressions():
+    """(expression, what is done before it, the better expression) of each row of the table."""
+    found = []
+    for wrong, right in ROWS:
+        parts = re.findall(r"`(.+?)`", wrong)
+        found.append((parts[0], parts[1] if len(parts) == 2 else "pass", right))
+    return found
+
+
+@pytest.fixture
+def names(device, tmp_path):
+    """What the expressions of the table speak of."""
+    reference = seeded(llama).eval()
+    reference.save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    save_file({"x": torch.ones(2)}, tmp_path / "x.safetensors")
+    with accelerate.init_empty_weights():
+        empty = transformers.LlamaForCausalLM(reference.config)
+    return {
+        "AutoModelForCausalLM": transformers.AutoModelForCausalLM,
+        "DataLoader": DataLoader,
+        "F": F,
+        "data": list(range(4)),
+        "empty": empty,
+        "file": tmp_path / "x.safetensors",
+        "flex_attention": flex_attention,
+        "folder": str(tmp_path),
+        "from_dlpack": from_dlpack,
+        "load_checkpoint_and_dispatch": accelerate.load_checkpoint_and_dispatch,
+        "load_file": load_file,
+        "model": reference.to(device),
+        "net": nn.Linear(16, 4).to(device),
+        "nn": nn,
+        "pipeline": transformers.pipeline,
+        "q": torch.randn(1, 2, 128, 16, device=device),
+        "safe_open": safetensors.safe_open,
+        "to_dlpack": to_dlpack,
+        "torch": torch,
+        "x": tokens().to(device),
+    }
+
+
+def place(value, device):
+    """The type of the device an expression's value lives or works on."""
+    if isinstance(value, torch.Tensor):
+        return value.device.type
+    if isinstance(value, dict):
+        return place(next(iter(value.values())), device)
+    if isinstance(value, nn.Module):
+        return place(next(value.parameters()), device)
+    if isinstance(value, transformers.Pipeline):
+        return place(value.model, device)
+    if isinstance(value, DataLoader):
+        return place(next(iter(value)), device)
+    if isinstance(value, torch.amp.GradScaler):
+        return (
+            value.scale(torch.ones(1, device=device)).device.type if value.is_enabled() else "cpu"
+        )
+    with value as file:  # of safe_open
+        return place(file.get_tensor("x"), device)
+
+
+def outcome(expression, before, names, device):
+    """Where it works, or what it raises."""
+    torch._dynamo.reset()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(named(before, device), names)  # noqa: S102 - the page's own words
+            return place(eval(named(expression, device), names), device)
+    except Exception as error:  # noqa: BLE001 - of many kinds, from several libraries
+        return error
+    finally:
+        torch.set_default_device(None)
+
+
+def named(text, device):
+    return text.replace('"sim', f'"{device.type}')
+
+
+@pytest.mark.accelerator("the page is about a device")
+@pytest.mark.parametrize(("wrong", "before", "right"), expressions(), ids=lambda text: text[:40])
+def test_each_row_of_the_table(device, names, wrong, before, right):
+    result = outcome(wrong, before, names, device)
+    assert isinstance(result, Exception) or result == "cpu", (
+        "it works: take the row out of the page"
+    )
+    assert outcome(right, before, names, device) == device.type
+
+
+def test_the_table_is_read_whole():
+    table = INSTEAD.split("\n\n")[2]
+    assert len(ROWS) == len(table.strip().splitlines()) - 2 > 10
+
+
+def test_the_versions_are_those_that_are_tested():
+    pinned = dict(
+        re.findall(r"^(\w+)==(\S+)$", (HERE / "requirements.txt").read_text(), re.MULTILINE)
+    )
+    said = dict(re.findall(r"(transformers|accelerate|safetensors|einops) (\d[\d.]*\d)", PAGE))
+    assert said.keys() == {"transformers", "accelerate", "safetensors", "einops"}
+    for name, version in said.items():
+        assert version == pinned[name] == importlib.metadata.version(name)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_classes_are_those_of_the_scripts(number):
+    script = ["train_with_trainer.py", "train_with_accelerate.py"][number]
+    block = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[number]
+    assert block in (HERE / "scripts" / script).read_text()
+
+
+def test_every_test_file_it_names_exists():
+    for name in re.findall(r"`(test_\w+\.py)`", PAGE):
+        assert (HERE / name).exists()
+
+
+@pytest.mark.accelerator("the page is about a device")
+def test_without_the_variable_accelerate_takes_the_cpu():
+    assert accelerate.PartialState().default_device == torch.device("cpu")
+
+
+REFUSED = """
+import sys
+from accelerate import Accelerator
+from transformers import TrainingArguments
+
+folder = sys.argv[1]
+for make in (
+    lambda: TrainingArguments(folder, bf16=True),
+    lambda: Accelerator(mixed_precision="fp16"),
+):
+    try:
+        make()
+    except ValueError:
+        continue
+    sys.exit("it works: take it out of docs/clients.md")
+"""
+
+
+@pytest.mark.accelerator("the page is about a device")
+def test_the_precisions_that_are_refused(device, tmp_path):
+    script = tmp_path / "refused.py"
+    script.write_text(REFUSED)
+    run_script(device.type, script, tmp_path)
+
+
+@pytest.mark.accelerator("the page is about a device")
+def test_autocast_does_not_lower_the_precision_yet(device):
+    x = torch.ones(2, 2, device=device)
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        assert (x @ x).dtype == torch.float32, "it does: take the sentence out of docs/clients.md"
