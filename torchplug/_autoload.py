@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
+from importlib.metadata import entry_points
 
 DEFAULT = "sim"
 
 
 def find_plugin(choice: str) -> str:
-    """The path of a plugin given by name or by path."""
-    from torchplug import _C
-
+    """The path of a plugin given by path, or by the name under which a package announces it."""
     if os.sep in choice or choice.endswith(".so"):
         return choice
-    # Beside the compiled core, which an editable install keeps apart from the Python sources.
-    plugins = Path(_C.__file__).parent / "plugins"
-    path = plugins / f"lib{choice}.so"
-    if not path.exists():
-        known = ", ".join(sorted(p.stem.removeprefix("lib") for p in plugins.glob("lib*.so")))
+    devices = entry_points(group="torchplug.devices")
+    if choice not in devices.names:
+        known = ", ".join(sorted(devices.names)) or "(no package of a device is installed)"
         raise RuntimeError(
             f"There is no device plugin named '{choice}'. Set TORCHPLUG_DEVICE to one of: {known}, "
             "to the path of a plugin, or to none."
         )
-    return str(path)
+    return os.fspath(devices[choice].load())
 
 
 def has_accelerator() -> bool:

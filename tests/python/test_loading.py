@@ -3,14 +3,14 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import torchplug
 from torchplug import _C
+from torchplug._autoload import find_plugin
 
-PLUGINS = Path(_C.__file__).parent / "plugins"
+HELLO = find_plugin("hello")
 
 
 def run(code, choice=None, **environment):
@@ -48,17 +48,16 @@ def test_none_loads_nothing():
 
 
 def test_a_plugin_can_be_given_by_path():
-    assert run(NAME, str(PLUGINS / "libhello.so")) == ("hello", "")
+    assert run(NAME, HELLO) == ("hello", "")
 
 
 def test_a_plugin_can_be_loaded_by_hand():
-    code = f"import torch, torchplug; print(torchplug.load('{PLUGINS / 'libhello.so'}'))"
+    code = f"import torch, torchplug; print(torchplug.load('{HELLO}'))"
     assert run(code, "none") == ("hello", "")
 
 
 def test_loading_a_plugin_twice_does_nothing():
-    path = PLUGINS / "libhello.so"
-    code = f"import torch, torchplug; print(torchplug.load('{path}'), torch.ones(1, device='hello').item())"
+    code = f"import torch, torchplug; print(torchplug.load('{HELLO}'), torch.ones(1, device='hello').item())"
     assert run(code, "hello") == ("hello 1.0", "")
 
 
@@ -84,7 +83,7 @@ def test_a_second_device_plugin_is_refused_and_both_are_named():
     code = f"""
 import torch, torchplug
 try:
-    torchplug.load('{PLUGINS / "libhello.so"}')
+    torchplug.load('{HELLO}')
 except RuntimeError as error:
     print(error)
 print(torch.ones(1, device="sim").item())
