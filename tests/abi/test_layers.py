@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch  # noqa: F401  torchplug's bindings need its libraries
 import torchplug._C
+from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = {entry.name: Path(entry.load()) for entry in entry_points(group="torchplug.devices")}
@@ -33,6 +34,8 @@ LAYERS = {
     "runtime": {"plugin", "runtime"},
     "aten": {"plugin", "runtime", "aten"},
 }
+
+EXTENSION_HEADER = ROOT / "include" / "torchplug" / "torchplug.hpp"
 
 FOREIGN_HEADER = re.compile(r"#\s*include\s*[<\"](torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h)")
 FOREIGN_SYMBOL = re.compile(
@@ -107,6 +110,25 @@ def test_a_device_needs_plug_h_its_own_headers_and_the_systems(path):
     ]
     assert not foreign
     assert not [header for header in headers if header.name == "Python.h"]
+
+
+def test_the_header_for_extensions_needs_plug_h_and_pytorch_alone():
+    included = re.findall(r'#include [<"](.*)[>"]', EXTENSION_HEADER.read_text())
+    own = {name for name in included if not name.startswith(("ATen/", "c10/")) and "/" in name}
+    assert own == {"torchplug/plug.h"}
+
+
+def test_the_header_for_extensions_compiles_alone_in_the_oldest_cpp_that_pytorch_does(tmp_path):
+    def compiles(standard, header):
+        source = tmp_path / "header.cpp"
+        source.write_text(f"#include <{header}>\n")
+        system = [f"-isystem{path}" for path in cpp_extension.include_paths()]
+        warnings = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+        command = ["c++", f"-std={standard}", "-fsyntax-only", f"-I{ROOT / 'include'}", *system]
+        return subprocess.run([*command, *warnings, source], check=False).returncode == 0
+
+    oldest = "c++17" if compiles("c++17", "c10/core/DeviceGuard.h") else "c++20"
+    assert compiles(oldest, "torchplug/torchplug.hpp")
 
 
 def test_every_device_is_announced_to_torchplug():

@@ -1,5 +1,7 @@
 """A C++ extension built by torchplug.cpp_extension works on the device as one for CUDA does on CUDA."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,8 @@ pytestmark = pytest.mark.skipif(
 def acme():
     """torch.ops.acme, compiled if it is not in build/ already."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    with FileLock(BUILD / "one_at_a_time"):
+    with FileLock(BUILD / "one_at_a_time"), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # for ninja
         (BUILD / "lock").unlink(missing_ok=True)  # PyTorch's own, left by a build that was ended
         cpp_extension.load(
             "acme_axpy",
