@@ -148,3 +148,11 @@ def test_it_knows_the_plugin(acme):
 def test_a_cpu_tensor_has_no_kernel_of_the_extension(acme):
     with pytest.raises(NotImplementedError, match="acme::axpy"):
         acme.axpy(1.0, torch.ones(2), torch.ones(2))
+
+
+def test_an_extension_for_setup_py_has_the_header_and_the_library_and_keeps_its_own():
+    extension = cpp_extension.CppExtension("acme", ["axpy.cpp"], libraries=["acme_kernels"])
+    assert set(cpp_extension.include_paths()) < set(extension.include_dirs)
+    assert extension.library_dirs[:1] == cpp_extension.library_paths()
+    assert extension.runtime_library_dirs == cpp_extension.library_paths()
+    assert {"torchplug", "acme_kernels", "c10"} <= set(extension.libraries)
