@@ -42,6 +42,7 @@ wheel: build
 check: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict torchplug
 	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
 test: check wheel

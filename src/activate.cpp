@@ -6,6 +6,7 @@
 
 #include "aten/register.h"
 #include "plugin/serialize.h"
+#include "runtime/active_module.h"
 #include "runtime/device.h"
 #include "runtime/device_allocator.h"
 #include "runtime/failure.h"
@@ -14,24 +15,44 @@
 #include "runtime/host_allocator.h"
 
 namespace torchplug {
+namespace {
 
-std::string activate(const std::string& path) {
-  static std::mutex activation_lock;
-  std::lock_guard lock(activation_lock);
-  Module& module = load_module(path);
-  static bool is_registered = false;
-  set_active_module(module);
-  if (is_registered) return module.name;
+std::mutex activation_lock;
+
+// What only a loaded plugin can tell.
+void prepare(Module& module) {
   if ((module.flags & PLUG_SERIALIZE) != 0) serialize(module);
-  listen_to_plugin_reports();
+  register_operators(module);
+  if (module.runtime.shutdown != nullptr) shut_down_at_exit();
+}
+
+void register_device(const std::string& name) {
   register_hooks();
-  c10::register_privateuse1_backend(module.name);
+  c10::register_privateuse1_backend(name);
+  listen_to_plugin_reports();
   c10::SetAllocator(kDeviceType, &DeviceAllocator::instance());
   at::setHostAllocator(kDeviceType, &host_allocator());
   register_guard();
-  register_operators(module);
-  is_registered = true;
+  register_first_operators();
+}
+
+}  // namespace
+
+std::string activate(const std::string& path) {
+  std::lock_guard lock(activation_lock);
+  const Module& module = load_module(path);
+  if (!is_module_chosen()) {
+    register_device(module.name);
+    choose_module(module.name, path, &prepare);
+  }
+  if (&active_module() != &module) refuse_second_module(module.name, module.path);
   return module.name;
+}
+
+void activate_later(const std::string& name, const std::string& path) {
+  std::lock_guard lock(activation_lock);
+  if (!is_module_chosen()) register_device(name);
+  choose_module(name, path, &prepare);
 }
 
 }  // namespace torchplug

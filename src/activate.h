@@ -10,4 +10,8 @@ namespace torchplug {
 // name. Loading the same plugin again does nothing. Throws c10::Error with one sentence.
 std::string activate(const std::string& path);
 
+// Registers a device called `name` with PyTorch; the plugin at `path` is loaded at the first use of the
+// device, which fails if the plugin cannot be loaded or calls itself something else.
+void activate_later(const std::string& name, const std::string& path);
+
 }  // namespace torchplug

@@ -1,6 +1,6 @@
 // What include/torchplug/torchplug.hpp gives to extensions. activate, check, device_count,
-// current_device, set_current_device, synchronize_device and memory_of(tensor) are the core's own
-// functions, declared in both places; this file includes both, so that they cannot differ.
+// current_device, set_current_device, plugin_index, synchronize_device and memory_of(tensor) are the core's
+// own functions, declared in both places; this file includes both, so that they cannot differ.
 
 #include "torchplug/torchplug.hpp"
 
@@ -82,7 +82,7 @@ void record_stream(const c10::DataPtr& data, const c10::Stream& stream) {
 }
 
 plug_mem memory_of(const c10::DataPtr& data) {
-  if (data.get() == nullptr) return {nullptr, 0, data.device().index(), 0};
+  if (data.get() == nullptr) return {nullptr, 0, plugin_index(data.device().index()), 0};
   return DeviceAllocator::instance().locate(data.get()).memory();
 }
 

@@ -1,19 +1,32 @@
 """torchplug plugs any accelerator into PyTorch.
 
-`import torch` is enough: the entry point `torch.backends` calls `autoload`, which loads the plugin
-that TORCHPLUG_DEVICE names and registers its device.
+`import torch` is enough: the entry point `torch.backends` calls `autoload`, which registers the
+device of the plugin that is installed or that TORCHPLUG_DEVICE chooses.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["LedgerEntry", "autoload", "ledger", "load", "reset_ledger", "time_ledger"]
+if TYPE_CHECKING:
+    from torchplug._device_module import DeviceModule
+
+__all__ = [
+    "LedgerEntry",
+    "autoload",
+    "device_module",
+    "ledger",
+    "load",
+    "reset_ledger",
+    "time_ledger",
+]
 
 __version__ = "0.1.0"
 
 
-class LedgerEntry(NamedTuple):
+@dataclass(frozen=True)
+class LedgerEntry:
     """How often an operator ran one way, and why it did not run a faster one."""
 
     op: str
@@ -29,7 +42,7 @@ class LedgerEntry(NamedTuple):
 
 
 def autoload() -> None:
-    """Loads the device that TORCHPLUG_DEVICE chooses. Never raises: `import torch` must not fail."""
+    """Registers the device that TORCHPLUG_DEVICE chooses. Never raises; `import torch` calls it."""
     from torchplug import _autoload
 
     _autoload.autoload()
@@ -40,6 +53,20 @@ def load(path: str) -> str:
     from torchplug import _device
 
     return _device.load(path)
+
+
+def device_module() -> DeviceModule:
+    """`torch.<device>`, for editors and type checkers, which do not know that attribute of torch."""
+    import torch
+
+    from torchplug import _device_module
+
+    module = getattr(torch, torch._C._get_privateuse1_backend_name(), None)
+    if isinstance(module, _device_module.DeviceModule):
+        return module
+    raise RuntimeError(
+        "torchplug has registered no device. Set TORCHPLUG_DEVICE to one, for example sim."
+    )
 
 
 def ledger() -> list[LedgerEntry]:

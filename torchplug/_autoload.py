@@ -1,42 +1,54 @@
-"""Which plugin to load when torch is imported."""
+"""What `import torch` does: registers the device of the plugin that is chosen."""
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
-from importlib.metadata import entry_points
-
-DEFAULT = "sim"
-
-
-def find_plugin(choice: str) -> str:
-    """The path of a plugin given by path, or by the name under which a package announces it."""
-    if os.sep in choice or choice.endswith(".so"):
-        return choice
-    devices = entry_points(group="torchplug.devices")
-    if choice not in devices.names:
-        known = ", ".join(sorted(devices.names)) or "(no package of a device is installed)"
-        raise RuntimeError(
-            f"There is no device plugin named '{choice}'. Set TORCHPLUG_DEVICE to one of: {known}, "
-            "to the path of a plugin, or to none."
-        )
-    return os.fspath(devices[choice].load())
-
-
-def has_accelerator() -> bool:
-    """Whether this PyTorch has an accelerator of its own, whose place the device would take."""
-    import torch
-
-    return torch.accelerator.current_accelerator() is not None
 
 
 def autoload() -> None:
-    choice = os.environ.get("TORCHPLUG_DEVICE", "")
-    if choice == "none" or (not choice and has_accelerator()):
-        return
+    """Never raises, whatever is wrong with a plugin or a setting: `import torch` must not fail."""
     try:
-        from torchplug import _device
+        from torchplug import _plugins
 
-        _device.load(find_plugin(choice or DEFAULT))
-    except Exception as error:  # noqa: BLE001 - whatever it is, `import torch` goes on
-        warnings.warn(f"torchplug loaded no device: {error}", RuntimeWarning, stacklevel=2)
+        wish = os.environ.get("TORCHPLUG_DEVICE", "")
+        if wish == "none":
+            return
+        # A path needs no search through the installed packages.
+        installed = {} if _plugins.is_path(wish) else _plugins.installed_plugins()
+        choice = _plugins.choose(wish, installed, _plugins.rival)
+        if choice.warning:
+            _warn(choice.warning)
+        if choice.plugin is not None:
+            use(choice.plugin.name, choice.plugin.resolve())
+    except Exception as error:  # noqa: BLE001 - see above
+        _warn(f"torchplug loaded no device: {error}")
+
+
+def use(name: str, path: str) -> None:
+    """Registers the device; a plugin whose name is known is loaded at the device's first use."""
+    from torchplug import _device
+
+    if name:
+        _device.load_later(name, path)
+    else:
+        _device.load(path)
+    form = os.environ.get("TORCHPLUG_LEDGER", "0")
+    if form not in ("", "0"):
+        import atexit
+
+        atexit.register(_print_ledger, as_json=form == "json")
+
+
+def _print_ledger(as_json: bool) -> None:
+    from torchplug.cli import ledger
+
+    ledger.print_ledger(as_json=as_json)
+
+
+def _warn(message: str) -> None:
+    try:
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    except RuntimeWarning:  # of python -W error
+        print(f"RuntimeWarning: {message}", file=sys.stderr)

@@ -2,215 +2,159 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import torch
 
-from torchplug import _C
+from torchplug import _devices, _memory, _random, _streams, _tensor_types
 
-_DTYPES = [torch.float16, torch.bfloat16, torch.float32]
+if TYPE_CHECKING:
+    from torchplug._tensor_types import TensorType
+
+    # To a type checker a ModuleType has every attribute there could be.
+    _Module = object
+else:
+    _Module = ModuleType
 
 
-class DeviceModule(ModuleType):
-    """The module object that PyTorch calls for the device's Python side."""
+class DeviceModule(_Module):
+    """The module object that users and PyTorch itself find at torch.<device>."""
+
+    __name__: str
+
+    # Whether there is one
+    is_available = staticmethod(_devices.is_available)
+    is_initialized = staticmethod(_devices.is_initialized)
+    init = staticmethod(_devices.init)
+    _lazy_init = staticmethod(_devices.init)
+    _is_compiled = staticmethod(_devices._is_compiled)
+    _is_in_bad_fork = staticmethod(_devices._is_in_bad_fork)
+
+    # Devices
+    device = _devices.device
+    device_of = _devices.device_of
+    _DeviceGuard = _devices._DeviceGuard
+    device_count = staticmethod(_devices.device_count)
+    current_device = staticmethod(_devices.current_device)
+    set_device = staticmethod(_devices.set_device)
+    synchronize = staticmethod(_devices.synchronize)
+    _exchange_device = staticmethod(_devices._exchange_device)
+    _maybe_exchange_device = staticmethod(_devices._maybe_exchange_device)
+    _get_device = staticmethod(_devices._get_device)
+    DeviceProperties = _devices.DeviceProperties
+    get_device_properties = staticmethod(_devices.get_device_properties)
+    get_device_name = staticmethod(_devices.get_device_name)
+    get_device_capability = staticmethod(_devices.get_device_capability)
+    can_device_access_peer = staticmethod(_devices.can_device_access_peer)
+    is_bf16_supported = staticmethod(_devices.is_bf16_supported)
+    get_amp_supported_dtype = staticmethod(_devices.get_amp_supported_dtype)
+
+    # Streams and events
+    streams = _streams
+    Stream = _streams.Stream
+    Event = _streams.Event
+    StreamContext = _streams.StreamContext
+    stream = staticmethod(_streams.stream)
+    current_stream = staticmethod(_streams.current_stream)
+    default_stream = staticmethod(_streams.default_stream)
+    set_stream = staticmethod(_streams.set_stream)
+    _set_stream_by_id = staticmethod(_streams._set_stream_by_id)
+
+    # Memory
+    memory = _memory
+    memory_allocated = staticmethod(_memory.memory_allocated)
+    max_memory_allocated = staticmethod(_memory.max_memory_allocated)
+    memory_reserved = staticmethod(_memory.memory_reserved)
+    max_memory_reserved = staticmethod(_memory.max_memory_reserved)
+    mem_get_info = staticmethod(_memory.mem_get_info)
+    device_memory_used = staticmethod(_memory.device_memory_used)
+    empty_cache = staticmethod(_memory.empty_cache)
+    memory_stats = staticmethod(_memory.memory_stats)
+    memory_stats_as_nested_dict = staticmethod(_memory.memory_stats_as_nested_dict)
+    memory_summary = staticmethod(_memory.memory_summary)
+    reset_peak_memory_stats = staticmethod(_memory.reset_peak_memory_stats)
+    reset_accumulated_memory_stats = staticmethod(_memory.reset_accumulated_memory_stats)
+    host_memory_stats = staticmethod(_memory.host_memory_stats)
+    host_memory_stats_as_nested_dict = staticmethod(_memory.host_memory_stats_as_nested_dict)
+    reset_peak_host_memory_stats = staticmethod(_memory.reset_peak_host_memory_stats)
+    reset_accumulated_host_memory_stats = staticmethod(_memory.reset_accumulated_host_memory_stats)
+
+    # Random numbers
+    random = _random
+    manual_seed = staticmethod(_random.manual_seed)
+    manual_seed_all = staticmethod(_random.manual_seed_all)
+    seed = staticmethod(_random.seed)
+    seed_all = staticmethod(_random.seed_all)
+    initial_seed = staticmethod(_random.initial_seed)
+    get_rng_state = staticmethod(_random.get_rng_state)
+    set_rng_state = staticmethod(_random.set_rng_state)
+    get_rng_state_all = staticmethod(_random.get_rng_state_all)
+    set_rng_state_all = staticmethod(_random.set_rng_state_all)
+    _get_generator = staticmethod(_random._get_generator)
+    _get_rng_state_offset = staticmethod(_random._get_rng_state_offset)
+    _set_rng_state_offset = staticmethod(_random._set_rng_state_offset)
+
+    # Errors
+    OutOfMemoryError = torch.OutOfMemoryError
+    AcceleratorError = torch.AcceleratorError
+
+    # Types of tensors and storages, made when they are first asked for
+    BFloat16Tensor: TensorType
+    BoolTensor: TensorType
+    ByteTensor: TensorType
+    CharTensor: TensorType
+    DoubleTensor: TensorType
+    FloatTensor: TensorType
+    HalfTensor: TensorType
+    IntTensor: TensorType
+    LongTensor: TensorType
+    ShortTensor: TensorType
+    BFloat16Storage: type
+    BoolStorage: type
+    ByteStorage: type
+    CharStorage: type
+    ComplexDoubleStorage: type
+    ComplexFloatStorage: type
+    DoubleStorage: type
+    FloatStorage: type
+    HalfStorage: type
+    IntStorage: type
+    LongStorage: type
+    ShortStorage: type
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"torch.{name}")
-        self._name = name
-        self.device = _device_context(self)
-
-    def _index(self, device: Any = None) -> int:
-        if device is None:
-            return _C.current_device()
-        if isinstance(device, int):
-            return device
-        device = torch.device(device)
-        if device.type != self._name:
-            raise ValueError(f"Expected a {self._name} device, but got: {device}")
-        return _C.current_device() if device.index is None else device.index
-
-    # Availability and life
-
-    def is_available(self) -> bool:
-        return _C.device_count() > 0
+        super().__init__(f"torch.{name}", __doc__)  # type: ignore[call-arg]
 
     @property
     def _initialized(self) -> bool:
-        return _C.is_open(_C.current_device())
-
-    def is_initialized(self) -> bool:
-        return self._initialized
-
-    def init(self) -> None:
-        self._lazy_init()
-
-    def _lazy_init(self) -> None:
-        _C.open_device(_C.current_device())
-
-    def _is_in_bad_fork(self) -> bool:
-        return _C.is_forked()
-
-    # Devices
-
-    def device_count(self) -> int:
-        return _C.device_count()
-
-    def current_device(self) -> int:
-        return _C.current_device()
-
-    def set_device(self, device: Any) -> None:
-        _C.set_device(self._index(device))
-
-    def _exchange_device(self, device: int) -> int:
-        return _C.exchange_device(device)
-
-    def _maybe_exchange_device(self, device: int) -> int:
-        return _C.exchange_device(device)
-
-    def get_device_name(self, device: Any = None) -> str:
-        return _C.properties(self._index(device))["name"]
-
-    def get_device_properties(self, device: Any = None) -> Any:
-        return DeviceProperties(**_C.properties(self._index(device)))
-
-    def get_device_capability(self, device: Any = None) -> tuple[int, int]:
-        properties = _C.properties(self._index(device))
-        return properties["major"], properties["minor"]
-
-    def get_amp_supported_dtype(self) -> list[torch.dtype]:
-        return list(_DTYPES)
-
-    # Streams and events
-
-    def synchronize(self, device: Any = None) -> None:
-        _C.synchronize(self._index(device))
-
-    def Stream(self, device: Any = None, priority: int = 0) -> torch.Stream:
-        return torch.Stream(torch.device(self._name, self._index(device)), priority=priority)
-
-    def Event(self, enable_timing: bool = False, **kwargs: Any) -> torch.Event:
-        return torch.Event(self._name, enable_timing=enable_timing, **kwargs)
-
-    def current_stream(self, device: Any = None) -> torch.Stream:
-        return torch.accelerator.current_stream(self._index(device))
-
-    def default_stream(self, device: Any = None) -> torch.Stream:
-        index = self._index(device)
-        kind = self.current_stream(index).device_type
-        return torch.Stream(stream_id=0, device_index=index, device_type=kind)
-
-    def set_stream(self, stream: torch.Stream | None) -> None:
-        if stream is not None:
-            torch.accelerator.set_stream(stream)
-
-    def stream(self, stream: torch.Stream | None) -> contextlib.AbstractContextManager:
-        return contextlib.nullcontext() if stream is None else stream
-
-    # Memory
-
-    def empty_cache(self) -> None:
-        torch.accelerator.empty_cache()
-
-    def memory_stats(self, device: Any = None) -> dict[str, Any]:
-        return torch.accelerator.memory_stats(self._index(device))
-
-    def memory_allocated(self, device: Any = None) -> int:
-        return torch.accelerator.memory_allocated(self._index(device))
-
-    def max_memory_allocated(self, device: Any = None) -> int:
-        return torch.accelerator.max_memory_allocated(self._index(device))
-
-    def memory_reserved(self, device: Any = None) -> int:
-        return torch.accelerator.memory_reserved(self._index(device))
-
-    def max_memory_reserved(self, device: Any = None) -> int:
-        return torch.accelerator.max_memory_reserved(self._index(device))
-
-    def reset_peak_memory_stats(self, device: Any = None) -> None:
-        torch.accelerator.reset_peak_memory_stats(self._index(device))
-
-    def mem_get_info(self, device: Any = None) -> tuple[int, int]:
-        return torch.accelerator.get_memory_info(self._index(device))
-
-    # Random numbers
+        return _devices.is_initialized()
 
     @property
     def default_generators(self) -> tuple[torch.Generator, ...]:
-        return tuple(_C.default_generator(i) for i in range(_C.device_count()))
+        """The generator of each device that operators use unless they are given one."""
+        return _random.default_generators()
 
-    def manual_seed(self, seed: int) -> None:
-        _C.default_generator(_C.current_device()).manual_seed(int(seed))
+    if not TYPE_CHECKING:
 
-    def manual_seed_all(self, seed: int) -> None:
-        for generator in self.default_generators:
-            generator.manual_seed(int(seed))
+        def __getattr__(self, name: str) -> type:
+            if name not in _tensor_types.TENSORS and name not in _tensor_types.STORAGES:
+                raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+            made = _tensor_types.make(name)
+            setattr(self, name, made)
+            return made
 
-    def seed(self) -> None:
-        _C.default_generator(_C.current_device()).seed()
-
-    def seed_all(self) -> None:
-        self.seed()
-        self.manual_seed_all(self.initial_seed())
-
-    def initial_seed(self) -> int:
-        return _C.default_generator(_C.current_device()).initial_seed()
-
-    def get_rng_state(self, device: Any = None) -> torch.Tensor:
-        return _C.default_generator(self._index(device)).get_state()
-
-    def set_rng_state(self, new_state: torch.Tensor, device: Any = None) -> None:
-        _C.default_generator(self._index(device)).set_state(new_state.cpu())
-
-    def get_rng_state_all(self) -> list[torch.Tensor]:
-        return [generator.get_state() for generator in self.default_generators]
-
-    def set_rng_state_all(self, new_states: list[torch.Tensor]) -> None:
-        for generator, state in zip(self.default_generators, new_states, strict=True):
-            generator.set_state(state.cpu())
-
-
-class DeviceProperties:
-    """What a device says of itself, as attributes."""
-
-    name: str
-    total_memory: int
-    multi_processor_count: int
-    major: int
-    minor: int
-    uuid: str
-    bus_id: str
-    is_integrated: bool
-
-    def __init__(self, **values: Any) -> None:
-        self.__dict__.update(values)
-
-    def __repr__(self) -> str:
-        values = ", ".join(f"{key}={value!r}" for key, value in self.__dict__.items())
-        return f"DeviceProperties({values})"
-
-
-def _device_context(module: DeviceModule) -> type:
-    class device:
-        """Makes a device current for the body of a `with`; None or a negative index changes nothing."""
-
-        def __init__(self, device: Any) -> None:
-            self.idx = -1 if device is None else module._index(device)
-            self.prev_idx = -1
-
-        def __enter__(self) -> None:
-            self.prev_idx = _C.exchange_device(self.idx)
-
-        def __exit__(self, *_: object) -> None:
-            _C.exchange_device(self.prev_idx)
-
-    return device
+    def __dir__(self) -> list[str]:
+        return sorted(
+            {*super().__dir__(), *dir(type(self)), *_tensor_types.TENSORS, *_tensor_types.STORAGES}
+        )
 
 
 def make(name: str) -> DeviceModule:
     """The module for the device called `name`, also importable as torch.<name>."""
     module = DeviceModule(name)
-    sys.modules[module.__name__] = module
+    sys.modules[module.__name__] = cast(ModuleType, module)
+    for part in ("memory", "random", "streams"):
+        sys.modules[f"{module.__name__}.{part}"] = getattr(module, part)
     return module

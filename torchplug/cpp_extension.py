@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ def library_paths() -> list[str]:
     return [str(_installed())]
 
 
-def load(name: str, sources: str | Sequence[str], **options: Any) -> Any:
+def load(name: str, sources: str | list[str], **options: Any) -> Any:
     """Compiles an extension and loads it: torch.utils.cpp_extension.load, which has the options."""
     from torch.utils import cpp_extension
 
@@ -35,7 +34,7 @@ def load(name: str, sources: str | Sequence[str], **options: Any) -> Any:
     )
 
 
-def CppExtension(name: str, sources: Sequence[str], **options: Any) -> Any:
+def CppExtension(name: str, sources: list[str], **options: Any) -> Any:
     """An extension for setup.py, with torch.utils.cpp_extension.BuildExtension as its `build_ext`."""
     from torch.utils import cpp_extension
 
@@ -46,7 +45,8 @@ def CppExtension(name: str, sources: Sequence[str], **options: Any) -> Any:
         "libraries": ["torchplug"],
     }.items():
         options[option] = [*ours, *options.get(option, [])]
-    return cpp_extension.CppExtension(name, sources, **options)
+    extension: Any = cpp_extension.CppExtension  # which has no types
+    return extension(name, sources, **options)
 
 
 def _installed() -> Path:

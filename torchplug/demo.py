@@ -1,7 +1,7 @@
-"""Trains two small models on the default device and on the CPU, and compares.
+"""Trains two small models on the device and on the CPU, and compares.
 
-Run by `make demo`. Prints the losses of both, whether they agree, and where the device's operators
-ran.
+`make demo`, `torchplug demo` and `python -m torchplug.demo` run it. The losses of both, whether they
+agree, and where the device's operators ran are printed on stdout, the progress on stderr.
 """
 
 from __future__ import annotations
@@ -9,15 +9,24 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 import torchplug
+from torchplug.cli import ledger, output
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 STEPS = 40
 TOLERANCE = 1e-3
+MOST_OPERATORS = 12
+
+Batches = Iterator[tuple[Tensor, Tensor]]
 
 
 class ConvNet(nn.Module):
@@ -38,7 +47,8 @@ class ConvNet(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         x = F.relu(self.norm(self.stem(images)))
         x = F.max_pool2d(F.relu(x + self.block(x)), 2)
-        return self.head(x.mean((2, 3)))
+        logits: Tensor = self.head(x.mean((2, 3)))
+        return logits
 
 
 class Transformer(nn.Module):
@@ -53,10 +63,11 @@ class Transformer(nn.Module):
         self.head = nn.Linear(width, tokens)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.head(self.encoder(self.embed(tokens) + self.place)).transpose(1, 2)
+        logits: Tensor = self.head(self.encoder(self.embed(tokens) + self.place))
+        return logits.transpose(1, 2)
 
 
-def images() -> Iterator[tuple[Tensor, Tensor]]:
+def images() -> Batches:
     """Noisy stripes in four directions."""
     generator = torch.Generator().manual_seed(1)
     y, x = torch.meshgrid(torch.arange(12.0), torch.arange(12.0), indexing="ij")
@@ -67,7 +78,7 @@ def images() -> Iterator[tuple[Tensor, Tensor]]:
         yield patterns[labels] + noise, labels
 
 
-def sequences() -> Iterator[tuple[Tensor, Tensor]]:
+def sequences() -> Batches:
     """Random tokens, and the same backwards."""
     generator = torch.Generator().manual_seed(2)
     while True:
@@ -75,88 +86,137 @@ def sequences() -> Iterator[tuple[Tensor, Tensor]]:
         yield tokens, tokens.flip(1)
 
 
-def train(
-    make: Callable[[], nn.Module],
-    batches: Iterator[tuple[Tensor, Tensor]],
-    device: str,
-    progress: Callable[[int], None],
-) -> tuple[list[float], float]:
-    """The loss of every step, and the seconds it all took."""
+@dataclass
+class Task:
+    """A model and what it learns."""
+
+    title: str
+    model: Callable[[], nn.Module]
+    batches: Callable[[], Batches]
+
+
+TASKS = (
+    Task("A residual convolutional net", ConvNet, images),
+    Task("A two-layer transformer", Transformer, sequences),
+)
+
+
+@dataclass
+class Training:
+    """How it went on one device."""
+
+    losses: list[float]
+    seconds: float
+
+
+@dataclass
+class Comparison:
+    """How it went on the device and on the CPU."""
+
+    task: str
+    device: Training
+    cpu: Training
+
+    @property
+    def difference(self) -> float:
+        """The largest between the losses of one step."""
+        pairs = zip(self.device.losses, self.cpu.losses, strict=True)
+        return max(abs(mine - theirs) for mine, theirs in pairs)
+
+    @property
+    def agree(self) -> bool:
+        """Whether the device learnt, and learnt what the CPU did."""
+        learnt = self.device.losses[-1] < self.device.losses[0]
+        return learnt and self.difference <= TOLERANCE
+
+
+def train(task: Task, device: str, progress: Callable[[float], None]) -> Training:
+    """Trains a fresh model; progress is told the loss of every step."""
     torch.manual_seed(0)
-    model = make().to(device)
+    model = task.model().to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     losses = []
     start = time.perf_counter()
-    for step, (inputs, targets) in zip(range(STEPS), batches):  # noqa: B905
+    for _, (inputs, targets) in zip(range(STEPS), task.batches()):  # noqa: B905
         loss = F.cross_entropy(model(inputs.to(device)), targets.to(device))
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        losses.append(loss.detach())
-        progress(step + 1)
-    values = torch.stack(losses).tolist()
-    return values, time.perf_counter() - start
+        losses.append(loss.item())
+        progress(losses[-1])
+    return Training(losses, time.perf_counter() - start)
 
 
-def show_progress(label: str) -> Callable[[int], None]:
-    def show(step: int) -> None:
-        if sys.stderr.isatty():
-            filled = 30 * step // STEPS
-            bar = "#" * filled + "." * (30 - filled)
-            end = "\n" if step == STEPS else ""
-            print(f"\r  {label:<12} [{bar}] {step}/{STEPS}", end=end, file=sys.stderr, flush=True)
-        elif step % 10 == 0:
-            print(f"  {label:<12} step {step}/{STEPS}", file=sys.stderr)
+def compare(device: str) -> list[Comparison]:
+    """Every task on the device and on the CPU, with a bar for each on stderr."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    return show
+    console = output.console(stderr=True)
+    loss_column = TextColumn("loss {task.fields[loss]:.4f}")
+    columns = (TextColumn("{task.description:<38}"), BarColumn(20), MofNCompleteColumn())
+    found = []
+    with Progress(*columns, loss_column, console=console) as bars:
+        for task in TASKS:
+            trainings = []
+            for place in (device, "cpu"):
+                bar = bars.add_task(f"{task.title} on {place}", total=STEPS, loss=float("nan"))
 
+                def advance(loss: float, bar: Any = bar) -> None:
+                    bars.update(bar, advance=1, loss=loss)
 
-def compare(title: str, make: Callable[[], nn.Module], batches: Callable, device: str) -> bool:
-    print(f"\n{title}")
-    on_device, seconds = train(make, batches(), device, show_progress(device))
-    on_cpu, cpu_seconds = train(make, batches(), "cpu", show_progress("cpu"))
-    print(f"  {'step':>6} {device:>12} {'cpu':>12}")
-    for step in (0, STEPS // 4, STEPS // 2, 3 * STEPS // 4, STEPS - 1):
-        print(f"  {step + 1:>6} {on_device[step]:>12.6f} {on_cpu[step]:>12.6f}")
-    difference = max(abs(a - b) for a, b in zip(on_device, on_cpu, strict=True))
-    agree = difference <= TOLERANCE and on_device[-1] < on_device[0]
-    verdict = "the losses agree" if agree else "THE LOSSES DIFFER"
-    print(f"  {verdict} (at most {difference:.1e} apart); {seconds:.2f} s, cpu {cpu_seconds:.2f} s")
-    return agree
+                trainings.append(train(task, place, advance))
+            found.append(Comparison(task.title, *trainings))
+    return found
 
 
-def print_ledger(most: int = 12) -> None:
+def show(console: Console, device: str, comparisons: list[Comparison]) -> None:
+    """The losses side by side, and a verdict."""
+    for comparison in comparisons:
+        console.print(f"\n[bold]{comparison.task}[/]")
+        table = output.table(console, "step", device, "cpu", right=("step", device, "cpu"))
+        for step in (0, STEPS // 4, STEPS // 2, 3 * STEPS // 4, STEPS - 1):
+            mine, theirs = comparison.device.losses[step], comparison.cpu.losses[step]
+            table.add_row(str(step + 1), f"{mine:.6f}", f"{theirs:.6f}")
+        output.put(console, table)
+        verdict = "the losses agree" if comparison.agree else "[bold red]THE LOSSES DIFFER[/]"
+        console.print(
+            f"{verdict} (at most {comparison.difference:.1e} apart); "
+            f"{comparison.device.seconds:.2f} s, cpu {comparison.cpu.seconds:.2f} s"
+        )
+
+
+def show_ledger(console: Console) -> None:
+    """Where the device's operators ran."""
     entries = torchplug.ledger()
-    total = sum(entry.count for entry in entries)
-    print("\nWhere the device's operators ran")
-    for way in ("kernel", "borrow", "stage"):
-        mine = [entry for entry in entries if entry.way == way]
-        count = sum(entry.count for entry in mine)
-        moved = sum(entry.bytes for entry in mine)
-        if count:
-            print(
-                f"  {way:<7} {count:>7} calls {count / total:>6.1%}   {moved / 2**20:>8.1f} MiB moved"
-            )
-    print(f"\n  {'operator':<34} {'way':<7} {'calls':>6}  reason")
-    for entry in entries[:most]:
-        print(f"  {entry.op:<34} {entry.way:<7} {entry.count:>6}  {entry.reason}")
-    if len(entries) > most:
-        print(f"  ... and {len(entries) - most} more: torchplug.ledger()")
+    console.print("\n[bold]Where the device's operators ran[/]")
+    for table in ledger.tables(console, entries, MOST_OPERATORS):
+        output.put(console, table)
+    if len(entries) > MOST_OPERATORS:
+        console.print(f"... and {len(entries) - MOST_OPERATORS} more: torchplug.ledger()")
 
 
-def main() -> int:
-    accelerator = torch.accelerator.current_accelerator()
+def run(*, as_json: bool = False) -> int:
+    """The demo on this process's device; 1 if the losses differ, 2 without a device."""
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
     if accelerator is None:
-        print("There is no device. Set TORCHPLUG_DEVICE to one, for example sim.", file=sys.stderr)
+        output.complain("There is no device. Set TORCHPLUG_DEVICE to one, for example sim.")
         return 2
     device = accelerator.type
-    module = torch.get_device_module(device)
-    print(f"PyTorch {torch.__version__}, device '{device}': {module.get_device_name()}")
-    agree = compare("A residual convolutional net", ConvNet, images, device)
-    agree &= compare("A two-layer transformer", Transformer, sequences, device)
-    print_ledger()
+    name = torch.get_device_module(device).get_device_name()
+    comparisons = compare(device)
+    agree = all(comparison.agree for comparison in comparisons)
+    if as_json:
+        results = [asdict(c) | {"difference": c.difference} for c in comparisons]
+        answer = {"torch": torch.__version__, "device": device, "name": name, "agree": agree}
+        operators = [asdict(entry) for entry in torchplug.ledger()]
+        output.print_json(answer | {"tasks": results, "ledger": operators})
+    else:
+        console = output.console()
+        console.print(f"PyTorch {torch.__version__}, device '{device}': {name}")
+        show(console, device, comparisons)
+        show_ledger(console)
     return 0 if agree else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(as_json="--json" in sys.argv[1:]))

@@ -33,6 +33,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -52,8 +53,8 @@ PLUG_EXPORT const std::string &plugin_name();
 PLUG_EXPORT const std::string &plugin_path();
 
 // The plugin's functions. An optional one that it lacks is NULL; if it asked for
-// PLUG_SERIALIZE, each takes the lock. Streams and memory to call them with come from
-// native_handle and memory_of.
+// PLUG_SERIALIZE, each takes the lock. Devices, streams and memory to call them with come
+// from plugin_index, native_handle and memory_of.
 PLUG_EXPORT const plug_runtime &plugin_runtime();
 
 // Throws unless `status` is PLUG_OK: what was being done, on which device, and why it
@@ -66,6 +67,10 @@ PLUG_EXPORT void check(plug_status status, const char *what, c10::DeviceIndex de
 PLUG_EXPORT c10::DeviceIndex device_count() noexcept;
 PLUG_EXPORT c10::DeviceIndex current_device() noexcept;
 PLUG_EXPORT void set_current_device(c10::DeviceIndex device);
+
+// What the plugin calls the device, as plug_mem::device does: TORCHPLUG_VISIBLE_DEVICES
+// may hide devices from PyTorch and change their order.
+PLUG_EXPORT std::int32_t plugin_index(c10::DeviceIndex device);
 
 // Waits for all streams of the device, then throws what failed on it meanwhile.
 PLUG_EXPORT void synchronize_device(c10::DeviceIndex device);

@@ -35,8 +35,8 @@ void copy_by_plugin(const at::Tensor& to, const at::Tensor& from, const Stream& 
   const plug_mem destination = memory_of(to);
   const plug_mem source = memory_of(from);
   ensure_open(stream.device());
-  check(runtime().copy(stream.device(), stream.handle(), &destination, &source, to.nbytes()), "copy",
-        stream.device());
+  check(runtime().copy(plugin_index(stream.device()), stream.handle(), &destination, &source, to.nbytes()),
+        "copy", stream.device());
   stream.synchronize_if_blocking();
 }
 
@@ -49,7 +49,8 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
   const plug_tensor destination = describe(to);
   const plug_tensor source = describe(from);
   const Stream stream = current_stream_of(to);
-  const plug_status status = runtime().copy_strided(stream.device(), stream.handle(), &destination, &source);
+  const plug_status status =
+      runtime().copy_strided(plugin_index(stream.device()), stream.handle(), &destination, &source);
   if (status == PLUG_UNSUPPORTED) return false;
   check(status, "copy_strided", stream.device());
   stream.synchronize_if_blocking();
@@ -124,7 +125,7 @@ bool can_copy_directly(DeviceIndex from, DeviceIndex to) {
   int32_t can_copy = 0;
   ensure_open(from);
   ensure_open(to);
-  check(runtime().peer_access(from, to, &can_copy), "peer_access", from);
+  check(runtime().peer_access(plugin_index(from), plugin_index(to), &can_copy), "peer_access", from);
   return can_copy != 0;
 }
 

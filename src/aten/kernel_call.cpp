@@ -125,7 +125,7 @@ plug_value KernelCall::convert(const c10::IValue& value, bool written) {
   if (value.isDevice()) {
     const c10::Device device = value.toDevice();
     if (device.type() != kDeviceType) return integer(PLUG_VALUE_DEVICE, PLUG_HOST);
-    return integer(PLUG_VALUE_DEVICE, device.has_index() ? device.index() : stream_.device());
+    return integer(PLUG_VALUE_DEVICE, plugin_index(device.has_index() ? device.index() : stream_.device()));
   }
   if (value.isGenerator()) {
     generator_ = value.toGenerator();
@@ -180,7 +180,7 @@ void KernelCall::add_result(const at::Tensor& tensor) {
 plug_status KernelCall::run() {
   plug_call call{};
   call.size = sizeof call;
-  call.device = stream_.device();
+  call.device = plugin_index(stream_.device());
   call.stream = stream_.handle();
   call.user = kernel_.user;
   call.args = arguments_.data();
@@ -196,7 +196,7 @@ plug_status KernelCall::run() {
 
 plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
   if (bytes == 0) {
-    *mem = {nullptr, 0, stream_.device(), 0};
+    *mem = {nullptr, 0, plugin_index(stream_.device()), 0};
     return PLUG_OK;
   }
   try {

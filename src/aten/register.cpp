@@ -84,6 +84,12 @@ void register_kernels(BoundKernels bound, torch::Library& library) {
   }
 }
 
+torch::Library& device_library() {
+  static auto& library = *immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,
+                                                   __FILE__, uint32_t(__LINE__));
+  return library;
+}
+
 // For operators of other libraries, and of aten where PyTorch has no CPU kernel.
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
   static std::mutex kernels_lock;
@@ -106,12 +112,23 @@ void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
 
 bool has_kernel(const char* name) { return served_operators().count(name) != 0; }
 
+void register_first_operators() {
+  add_factories(device_library());
+
+  static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
+                                                uint32_t(__LINE__));
+  rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
+
+  // Without a policy of the device's own, autocast leaves every operator as it is.
+  static auto& autocast = *immortal<torch::Library>(
+      torch::Library::IMPL, "_", DispatchKey::AutocastPrivateUse1, __FILE__, uint32_t(__LINE__));
+  autocast.fallback(torch::CppFunction::makeFallthrough());
+}
+
 void register_operators(const Module& module) {
-  static auto& library = *immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,
-                                                   __FILE__, uint32_t(__LINE__));
+  torch::Library& library = device_library();
   auto bound = bind_kernels(module);
   for (const auto& [name, kernel] : bound) served_operators().insert(full_name(name));
-  add_factories(library);
   add_views(library);
   add_storage_operators(library);
   add_copies(library);
@@ -120,16 +137,7 @@ void register_operators(const Module& module) {
   if (!has_kernel("aten::_thnn_fused_gru_cell")) add_gru_cell(library);
   if (!has_kernel("aten::histc")) add_histogram(library);
   register_kernels(std::move(bound), library);
-
-  static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
-                                                uint32_t(__LINE__));
-  rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
   register_sparse_operators();
-
-  // Without a policy of the device's own, autocast leaves every operator as it is.
-  static auto& autocast = *immortal<torch::Library>(
-      torch::Library::IMPL, "_", DispatchKey::AutocastPrivateUse1, __FILE__, uint32_t(__LINE__));
-  autocast.fallback(torch::CppFunction::makeFallthrough());
 }
 
 }  // namespace torchplug

@@ -17,7 +17,8 @@ plug_mem host_memory(void* address) {
 void copy_bytes(const plug_mem& to, const plug_mem& from, uint64_t bytes, const Stream& stream) {
   if (bytes == 0) return;
   ensure_open(stream.device());
-  check(runtime().copy(stream.device(), stream.handle(), &to, &from, bytes), "copy", stream.device());
+  check(runtime().copy(plugin_index(stream.device()), stream.handle(), &to, &from, bytes), "copy",
+        stream.device());
 }
 
 plug_mem storage_memory(const c10::StorageImpl& storage, uint64_t begin) {
@@ -41,7 +42,7 @@ ByteSpan span_of(const at::TensorBase& tensor) {
 
 plug_mem memory_of(const at::TensorBase& tensor) {
   const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
-  if (storage.data() == nullptr) return {nullptr, 0, tensor.device().index(), 0};
+  if (storage.data() == nullptr) return {nullptr, 0, plugin_index(tensor.device().index()), 0};
   return storage_memory(storage, static_cast<uint64_t>(tensor.storage_offset()) * tensor.itemsize());
 }
 

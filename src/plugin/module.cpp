@@ -152,6 +152,7 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   module->name = table.name == nullptr ? "" : table.name;
   check_name(module->name, path);
   module->version = table.version == nullptr ? "" : table.version;
+  module->abi_minor = table.abi_minor;
   module->flags = table.flags;
   TORCH_CHECK(table.runtime != nullptr, "Plugin '", module->name,
               "' has no runtime table. Set .runtime of its plug_module.");
@@ -161,6 +162,18 @@ std::unique_ptr<Module> open_module(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<Capability> optional_capabilities(const plug_runtime& runtime) {
+  return {
+      {"streams", runtime.stream_create != nullptr},   {"event_elapsed", runtime.event_elapsed != nullptr},
+      {"host_func", runtime.host_func != nullptr},     {"host_view", runtime.host_view != nullptr},
+      {"pinned", runtime.host_alloc != nullptr},       {"copy_strided", runtime.copy_strided != nullptr},
+      {"mem_fill", runtime.mem_fill != nullptr},       {"mem_info", runtime.mem_info != nullptr},
+      {"peer_access", runtime.peer_access != nullptr}, {"capture", runtime.capture_begin != nullptr},
+      {"ipc", runtime.ipc_export != nullptr},          {"device_open", runtime.device_open != nullptr},
+      {"shutdown", runtime.shutdown != nullptr},
+  };
+}
 
 plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name) {
   const plug_runtime adopted = adopt(table, "plug_runtime", name);

@@ -15,6 +15,7 @@ struct Module {
   std::string path;
   std::string name;
   std::string version;
+  uint32_t abi_minor = 0;  // of the plug.h it was built against
   uint64_t flags = 0;
   plug_host host{};
   plug_runtime runtime{};
@@ -26,6 +27,14 @@ struct Module {
 // Opens the library at `path`, calls its entry point and checks what it gave. The same file, by
 // whatever path, is opened once. Throws c10::Error with one sentence that says what is wrong.
 Module& load_module(const std::string& path);
+
+// One thing a plugin may give or leave out, by plug.h's name for it: a group, or a function that stands
+// alone.
+struct Capability {
+  const char* name;
+  bool present;
+};
+std::vector<Capability> optional_capabilities(const plug_runtime& runtime);
 
 // The two halves of load_module that need no library; tests use them on tables of their own.
 plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name);

@@ -4,14 +4,19 @@
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/utils/pybind.h>
+#include <torch/version.h>
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "activate.h"
 #include "aten/ledger.h"
+#include "dtype.h"
 #include "runtime/device.h"
 #include "runtime/device_allocator.h"
 #include "runtime/generator.h"
+#include "runtime/host_allocator.h"
 #include "runtime/stream.h"
 
 namespace py = pybind11;
@@ -34,6 +39,16 @@ py::list ledger() {
   return entries;
 }
 
+// Those that PyTorch has a name for too.
+py::list dtypes(const DeviceInfo& info) {
+  py::list result;
+  for (plug_dtype dtype : info.dtypes) {
+    const auto type = to_scalar_type(dtype);
+    if (type) result.append(py::cast(*type));
+  }
+  return result;
+}
+
 py::dict properties(int device) {
   const DeviceInfo& info = device_info(to_index(device));
   py::dict result;
@@ -45,11 +60,86 @@ py::dict properties(int device) {
   result["uuid"] = info.uuid;
   result["bus_id"] = info.bus_id;
   result["is_integrated"] = (info.flags & PLUG_INTEGRATED) != 0;
+  result["dtypes"] = dtypes(info);
+  return result;
+}
+
+// The loaded plugin, as `torchplug devices` shows it.
+py::dict describe() {
+  const Module& plugin = active_module();
+  py::dict capabilities;
+  for (const Capability& capability : optional_capabilities(plugin.runtime)) {
+    capabilities[capability.name] = capability.present;
+  }
+  py::list kernels;
+  for (const plug_kernel& kernel : plugin.kernels) kernels.append(kernel.schema);
+  py::dict result;
+  result["name"] = plugin.name;
+  result["path"] = plugin.path;
+  result["version"] = plugin.version;
+  result["abi"] = py::make_tuple(PLUG_ABI_MAJOR, plugin.abi_minor);
+  result["serialized"] = (plugin.flags & PLUG_SERIALIZE) != 0;
+  result["capabilities"] = capabilities;
+  result["kernels"] = kernels;
+  return result;
+}
+
+#ifdef __clang__
+constexpr const char* kCompiler = __VERSION__;
+#else
+constexpr const char* kCompiler = "GCC " __VERSION__;
+#endif
+
+// What this library was compiled for and with.
+py::dict built_with() {
+  py::dict result;
+  result["torch"] = TORCH_VERSION;
+  result["compiler"] = kCompiler;
+  result["abi"] = py::make_tuple(PLUG_ABI_MAJOR, PLUG_ABI_MINOR);
+  return result;
+}
+
+bool can_access_peer(int device, int peer) {
+  const DeviceIndex from = to_index(device);
+  const DeviceIndex to = to_index(peer);
+  ensure_open(from);
+  ensure_open(to);
+  if (from == to || runtime().peer_access == nullptr) return false;
+  int32_t can_copy = 0;
+  check(runtime().peer_access(plugin_index(from), plugin_index(to), &can_copy), "peer_access", from);
+  return can_copy != 0;
+}
+
+// From the lowest to the highest; a smaller number is a higher priority.
+std::pair<int, int> priority_range(int device) {
+  const DeviceInfo& info = device_info(to_index(device));
+  return {std::max(info.priority_high, info.priority_low), info.priority_high};
+}
+
+py::dict values_of(const c10::CachingAllocator::Stat& stat) {
+  py::dict values;
+  values["current"] = stat.current;
+  values["peak"] = stat.peak;
+  values["allocated"] = stat.allocated;
+  values["freed"] = stat.freed;
+  return values;
+}
+
+py::dict host_memory_stats() {
+  const at::HostStats stats = host_allocator().get_stats();
+  py::dict result;
+  result["active_bytes"] = values_of(stats.active_bytes);
+  result["active_requests"] = values_of(stats.active_requests);
+  result["allocated_bytes"] = values_of(stats.allocated_bytes);
+  result["allocations"] = values_of(stats.allocations);
+  result["num_host_alloc"] = stats.num_host_alloc;
+  result["num_host_free"] = stats.num_host_free;
   return result;
 }
 
 // A backward of nothing on every device in use, by tensors that Python never sees.
 void finish_backward() {
+  if (!is_module_loaded()) return;
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     if (!is_open(device)) continue;
     const at::TensorOptions options = at::device(at::Device(kDeviceType, device));
@@ -70,7 +160,9 @@ PYBIND11_MODULE(_C, module) {
   using namespace torchplug;
   using NoGil = py::call_guard<py::gil_scoped_release>;
   module.def("activate", &activate, NoGil());
-  module.def("is_active", &has_active_module);
+  module.def("activate_later", &activate_later, NoGil());
+  module.def("is_chosen", &is_module_chosen);
+  module.def("is_loaded", &is_module_loaded);
   module.def("device_count", [] { return int{device_count()}; });
   module.def("current_device", [] { return int{current_device()}; });
   module.def("set_device", [](int device) { set_current_device(to_index(device)); });
@@ -79,9 +171,17 @@ PYBIND11_MODULE(_C, module) {
   module.def("is_open", [](int device) { return is_open(to_index(device)); });
   module.def("is_forked", &is_forked);
   module.def("properties", &properties);
+  module.def("describe", &describe);
+  module.def("built_with", &built_with);
+  module.def("can_access_peer", &can_access_peer);
+  module.def("priority_range", &priority_range);
   module.def("synchronize", [](int device) { synchronize_device(to_index(device)); }, NoGil());
   module.def("finish_backward", &finish_backward, NoGil());
   module.def("default_generator", &generator);
+  module.def("seed_default_generators", &seed_default_generators);
+  module.def("host_memory_stats", &host_memory_stats);
+  module.def("reset_accumulated_host_memory_stats", [] { host_allocator().reset_accumulated_stats(); });
+  module.def("reset_peak_host_memory_stats", [] { host_allocator().reset_peak_stats(); });
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);

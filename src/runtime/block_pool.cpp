@@ -107,7 +107,7 @@ void BlockPool::give(Block* block) {
 }
 
 void BlockPool::release_cached() {
-  check(runtime().device_sync(device_), "device_sync", device_);
+  check(runtime().device_sync(plugin_index(device_)), "device_sync", device_);
   take_back_finished();
   const auto cached = std::exchange(cached_, {});
   cached_bytes_ = 0;
@@ -153,7 +153,7 @@ Block* BlockPool::find_cached(const Stream& stream, size_t bytes) {
 
 plug_status BlockPool::try_make(size_t bytes, void** base) const {
   take_plugin_error();
-  return runtime().mem_alloc(device_, bytes, base);
+  return runtime().mem_alloc(plugin_index(device_), bytes, base);
 }
 
 Block* BlockPool::make(const Stream& stream, size_t bytes) {
@@ -170,7 +170,8 @@ Block* BlockPool::make(const Stream& stream, size_t bytes) {
   ++stats_.num_device_alloc;
 
   void* view = nullptr;
-  if (runtime().host_view != nullptr && runtime().host_view(device_, base, &view) != PLUG_OK) view = nullptr;
+  if (runtime().host_view != nullptr && runtime().host_view(plugin_index(device_), base, &view) != PLUG_OK)
+    view = nullptr;
   const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
   char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
   auto block = std::make_unique<Block>(Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}});
@@ -196,7 +197,7 @@ void BlockPool::destroy(Block* block) {
   ++stats_.num_device_free;
   void* base = block->base;
   owned_.erase(block);
-  check(runtime().mem_free(device_, base), "mem_free", device_);
+  check(runtime().mem_free(plugin_index(device_), base), "mem_free", device_);
 }
 
 void BlockPool::count_taken(const Block& block) {

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <sstream>
 
 #include "immortal.h"
 #include "runtime/failure.h"
@@ -20,6 +22,7 @@ enum class Life : uint8_t { kClosed, kOpen, kForked, kEnded };
 
 struct Entry {
   std::atomic<Life> life{Life::kClosed};
+  int32_t plugins_index = 0;
   DeviceInfo info;
 };
 
@@ -29,7 +32,6 @@ struct Devices {
   std::string failure;
 };
 
-std::atomic<const Module*> active{nullptr};
 std::mutex open_lock;
 thread_local DeviceIndex current = 0;
 
@@ -44,11 +46,11 @@ std::string hexadecimal(const uint8_t (&bytes)[16]) {
   return text;
 }
 
-DeviceInfo read_info(DeviceIndex device) {
+DeviceInfo read_info(DeviceIndex device, int32_t plugins_index) {
   plug_device_info given{};
   given.size = sizeof given;
   given.alignment = 1;
-  check(runtime().device_info(device, &given), "device_info", device);
+  check(runtime().device_info(plugins_index, &given), "device_info", device);
   DeviceInfo info;
   info.name = given.name == nullptr ? active_module().name : given.name;
   info.bus_id = given.bus_id == nullptr ? "" : given.bus_id;
@@ -68,6 +70,31 @@ DeviceInfo read_info(DeviceIndex device) {
   return info;
 }
 
+constexpr const char* kVisible = "TORCHPLUG_VISIBLE_DEVICES";
+
+// "1,0": the plugin's devices 1 and 0, in this order; "": none. Not set: all.
+std::vector<int32_t> visible_devices(int32_t count) {
+  std::vector<int32_t> visible;
+  const char* wish = std::getenv(kVisible);
+  if (wish == nullptr) {
+    for (int32_t i = 0; i < count; ++i) visible.push_back(i);
+    return visible;
+  }
+  std::istringstream items{wish};
+  for (std::string item; std::getline(items, item, ',');) {
+    int32_t index = -1;
+    const char* end = item.data() + item.size();
+    const auto [parsed, problem] = std::from_chars(item.data(), end, index);
+    TORCH_CHECK(problem == std::errc() && parsed == end && index >= 0 && index < count, kVisible, " is '",
+                wish, "', but '", item, "' is no device of plugin '", active_module().name, "', which has ",
+                count, ". Give indices below that, with commas between them.");
+    TORCH_CHECK(std::find(visible.begin(), visible.end(), index) == visible.end(), kVisible, " is '", wish,
+                "', which names device ", index, " twice. Name each device once.");
+    visible.push_back(index);
+  }
+  return visible;
+}
+
 Devices find_devices() {
   Devices devices;
   try {
@@ -75,9 +102,10 @@ Devices find_devices() {
     check(runtime().device_count(&count), "device_count", -1);
     TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '",
                 active_module().name, "' counts ", count, " devices. PyTorch has room for 127.");
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t plugins_index : visible_devices(count)) {
       auto entry = std::make_unique<Entry>();
-      entry->info = read_info(static_cast<DeviceIndex>(i));
+      entry->plugins_index = plugins_index;
+      entry->info = read_info(static_cast<DeviceIndex>(devices.entries.size()), plugins_index);
       devices.entries.push_back(std::move(entry));
     }
   } catch (const c10::Error& error) {
@@ -125,7 +153,9 @@ void open(DeviceIndex device) {
   if (opened.life == Life::kOpen) return;
   static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
   TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
-  if (runtime().device_open != nullptr) check(runtime().device_open(device), "device_open", device);
+  if (runtime().device_open != nullptr) {
+    check(runtime().device_open(opened.plugins_index), "device_open", device);
+  }
   opened.life = Life::kOpen;
 }
 
@@ -144,31 +174,22 @@ bool DeviceInfo::holds(plug_dtype dtype) const {
   return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
 }
 
-void set_active_module(const Module& module) {
-  const Module* before = nullptr;
-  if (!active.compare_exchange_strong(before, &module) && before != &module) {
-    TORCH_CHECK(false, "Device plugin '", module.name, "' (", module.path, ") cannot be used beside '",
-                before->name, "' (", before->path,
-                "): a process has one device plugin. Choose it with TORCHPLUG_DEVICE.");
-  }
-  if (before == nullptr && module.runtime.shutdown != nullptr) std::atexit(shut_down);
-}
-
-bool has_active_module() { return active.load(std::memory_order_acquire) != nullptr; }
-
-const Module& active_module() {
-  const Module* module = active.load(std::memory_order_acquire);
-  TORCH_CHECK(module != nullptr,
-              "No device plugin is loaded. Set TORCHPLUG_DEVICE to a device's name or "
-              "to the path of a plugin, or call torchplug.load(path).");
-  return *module;
-}
+void shut_down_at_exit() { std::atexit(shut_down); }
 
 DeviceIndex device_count() noexcept {
-  return has_active_module() ? static_cast<DeviceIndex>(devices().entries.size()) : DeviceIndex{0};
+  return is_module_chosen() ? static_cast<DeviceIndex>(devices().entries.size()) : DeviceIndex{0};
 }
 
 const DeviceInfo& device_info(DeviceIndex device) { return entry(device).info; }
+
+int32_t plugin_index(DeviceIndex device) { return entry(device).plugins_index; }
+
+DeviceIndex visible_index(int32_t plugins) noexcept {
+  const auto& all = devices().entries;
+  const auto same = [plugins](const auto& entry) { return entry->plugins_index == plugins; };
+  const auto found = std::find_if(all.begin(), all.end(), same);
+  return static_cast<DeviceIndex>(found == all.end() ? -1 : found - all.begin());
+}
 
 DeviceIndex current_device() noexcept { return current; }
 
@@ -192,13 +213,14 @@ void ensure_open(DeviceIndex device) {
 }
 
 bool is_open(DeviceIndex device) noexcept {
+  if (!is_module_loaded()) return false;
   auto& all = devices().entries;
   const auto index = static_cast<size_t>(device);
   return index < all.size() && all[index]->life.load(std::memory_order_acquire) == Life::kOpen;
 }
 
 bool is_forked() noexcept {
-  if (!has_active_module()) return false;
+  if (!is_module_loaded()) return false;
   const auto& all = devices().entries;
   return std::any_of(all.begin(), all.end(), [](const auto& e) { return e->life == Life::kForked; });
 }

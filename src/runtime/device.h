@@ -1,5 +1,6 @@
 #pragma once
 // The devices of the one active plugin: how many, what they are, which is current on this thread.
+// TORCHPLUG_VISIBLE_DEVICES says which of the plugin's devices there are for PyTorch, and in which order.
 // A device is opened at its first use. After fork() the child may use a device only if the parent
 // never opened one; otherwise every use is an error that says so.
 
@@ -8,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "plugin/module.h"
+#include "runtime/active_module.h"
 
 namespace torchplug {
 
@@ -32,15 +33,14 @@ struct DeviceInfo {
   bool holds(plug_dtype dtype) const;
 };
 
-// Makes `module` the process's device plugin. Throws, naming both, if there is another one.
-void set_active_module(const Module& module);
-bool has_active_module();
-const Module& active_module();
-inline const plug_runtime& runtime() { return active_module().runtime; }
-
 // Zero if the plugin cannot say; device_info() then throws what it said.
 DeviceIndex device_count() noexcept;
 const DeviceInfo& device_info(DeviceIndex device);
+
+// What the plugin calls the device. Every index that crosses plug.h is one of these.
+int32_t plugin_index(DeviceIndex device);
+// The other way round; -1 for a device that is not visible.
+DeviceIndex visible_index(int32_t plugins) noexcept;
 
 DeviceIndex current_device() noexcept;
 void set_current_device(DeviceIndex device);
@@ -52,6 +52,8 @@ void unchecked_set_current_device(DeviceIndex device) noexcept;
 void ensure_open(DeviceIndex device);
 bool is_open(DeviceIndex device) noexcept;
 bool is_forked() noexcept;
+// Arranges for the plugin's shutdown function to be called when the process ends.
+void shut_down_at_exit();
 
 // Whether TORCHPLUG_LAUNCH_BLOCKING asks every call to wait for its work.
 bool launch_blocking();

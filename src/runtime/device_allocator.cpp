@@ -54,7 +54,7 @@ void for_each_array(Stats& stats, Function function) {
 
 }  // namespace
 
-plug_mem Placement::memory() const { return {block->base, offset, block->stream.device(), 0}; }
+plug_mem Placement::memory() const { return {block->base, offset, plugin_index(block->stream.device()), 0}; }
 
 DeviceAllocator& DeviceAllocator::instance() {
   static auto& allocator = *immortal<DeviceAllocator>();
@@ -81,12 +81,14 @@ void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const
   if (bytes == 0) return;
   const plug_mem to = locate(dest).memory();
   const plug_mem from = locate(src).memory();
-  const Stream stream = Stream::current(static_cast<DeviceIndex>(to.device));
-  check(runtime().copy(stream.device(), stream.handle(), &to, &from, bytes), "copy", stream.device());
+  const Stream stream = Stream::current(visible_index(to.device));
+  check(runtime().copy(plugin_index(stream.device()), stream.handle(), &to, &from, bytes), "copy",
+        stream.device());
   stream.synchronize_if_blocking();
 }
 
 void DeviceAllocator::emptyCache(c10::MempoolId_t /*pool*/) {
+  if (!is_module_loaded()) return;
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     if (!is_open(device)) continue;
     BlockPool& owner = pool(device);
@@ -135,7 +137,7 @@ std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
   uint64_t free_bytes = 0;
   uint64_t total_bytes = device_info(device).total_bytes;
   if (runtime().mem_info != nullptr) {
-    check(runtime().mem_info(device, &free_bytes, &total_bytes), "mem_info", device);
+    check(runtime().mem_info(plugin_index(device), &free_bytes, &total_bytes), "mem_info", device);
   } else {
     const size_t reserved = pool(device).reserved_bytes();
     free_bytes = total_bytes > reserved ? total_bytes - reserved : 0;

@@ -10,11 +10,11 @@ Event::Event(DeviceIndex device, bool with_timing) : device_(device), with_timin
   ensure_open(device);
   if (!active_module().has_streams()) return;
   const uint32_t flags = with_timing ? PLUG_EVENT_TIMING : 0;
-  check(runtime().event_create(device, flags, &handle_), "event_create", device);
+  check(runtime().event_create(plugin_index(device), flags, &handle_), "event_create", device);
 }
 
 Event::~Event() {
-  if (handle_ != nullptr && is_open(device_)) runtime().event_destroy(device_, handle_);
+  if (handle_ != nullptr && is_open(device_)) runtime().event_destroy(plugin_index(device_), handle_);
 }
 
 void Event::record(const Stream& stream) {
@@ -23,20 +23,21 @@ void Event::record(const Stream& stream) {
   ensure_open(device_);
   recorded_at_ = std::chrono::steady_clock::now();
   if (handle_ != nullptr)
-    check(runtime().event_record(device_, handle_, stream.handle()), "event_record", device_);
+    check(runtime().event_record(plugin_index(device_), handle_, stream.handle()), "event_record", device_);
 }
 
 void Event::block(const Stream& stream) const {
   ensure_open(device_);
   ensure_open(stream.device());
   if (handle_ == nullptr) return;
-  check(runtime().event_wait(device_, handle_, stream.device(), stream.handle()), "event_wait", device_);
+  check(runtime().event_wait(plugin_index(device_), handle_, plugin_index(stream.device()), stream.handle()),
+        "event_wait", device_);
 }
 
 bool Event::is_ready() const {
   ensure_open(device_);
   if (handle_ == nullptr) return true;
-  const plug_status status = runtime().event_query(device_, handle_);
+  const plug_status status = runtime().event_query(plugin_index(device_), handle_);
   if (status == PLUG_NOT_READY) return false;
   check(status, "event_query", device_);
   return true;
@@ -44,7 +45,7 @@ bool Event::is_ready() const {
 
 void Event::synchronize() const {
   ensure_open(device_);
-  if (handle_ != nullptr) check(runtime().event_sync(device_, handle_), "event_sync", device_);
+  if (handle_ != nullptr) check(runtime().event_sync(plugin_index(device_), handle_), "event_sync", device_);
   throw_recorded_failure(device_);
 }
 
@@ -57,7 +58,8 @@ double Event::milliseconds_until(const Event& end) const {
   TORCH_CHECK(runtime().event_elapsed != nullptr, "Device '", active_module().name,
               "' cannot time events: its plugin has no event_elapsed.");
   int64_t nanoseconds = 0;
-  check(runtime().event_elapsed(device_, handle_, end.handle_, &nanoseconds), "event_elapsed", device_);
+  check(runtime().event_elapsed(plugin_index(device_), handle_, end.handle_, &nanoseconds), "event_elapsed",
+        device_);
   return static_cast<double>(nanoseconds) * 1e-6;
 }
 

@@ -36,15 +36,16 @@ void keep(DeviceIndex device, std::exception_ptr failure, bool is_lost) {
   kept.pending.store(true, std::memory_order_release);
 }
 
-void on_report(int32_t device, plug_stream /*stream*/, uint64_t sequence, plug_status status,
+void on_report(int32_t plugins_index, plug_stream /*stream*/, uint64_t sequence, plug_status status,
                const char* message) {
-  if (device < 0 || device >= device_count()) return;
+  const DeviceIndex device = visible_index(plugins_index);
+  if (device < 0) return;
   const std::string said = message == nullptr ? "the plugin gave no reason" : message;
-  const std::string text = active_module().name + ":" + std::to_string(device) + ": operator call " +
+  const std::string text = active_module().name + ":" + std::to_string(int{device}) + ": operator call " +
                            std::to_string(sequence) + " failed (" + status_name(status) + "): " + said;
   const c10::SourceLocation here{__func__, __FILE__, uint32_t(__LINE__)};
   const bool is_lost = status == PLUG_LOST;
-  keep(static_cast<DeviceIndex>(device),
+  keep(device,
        is_lost ? std::make_exception_ptr(c10::AcceleratorError(here, status, text))
                : std::make_exception_ptr(c10::Error(here, text)),
        is_lost);

@@ -6,9 +6,10 @@
 #include <ATen/ops/empty.h>
 
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <optional>
 
 #include "immortal.h"
 
@@ -23,6 +24,26 @@ uint64_t mix(const Draw& draw) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
   return z ^ (z >> 31);
+}
+
+// The default generators, made when the first of them is asked for.
+struct Generators {
+  std::mutex lock;
+  std::deque<at::Generator> made;
+  std::optional<uint64_t> seed;  // what they begin with
+
+  const at::Generator& of(DeviceIndex device) {
+    for (auto i = static_cast<DeviceIndex>(made.size()); i < device_count(); ++i) {
+      made.push_back(at::make_generator<PhiloxGenerator>(i));
+      if (seed) made.back().set_current_seed(*seed);
+    }
+    return made[static_cast<size_t>(device)];
+  }
+};
+
+Generators& default_generators() {
+  static auto& generators = *immortal<Generators>();
+  return generators;
 }
 
 }  // namespace
@@ -80,14 +101,21 @@ PhiloxGenerator* PhiloxGenerator::clone_impl() const {
 }
 
 const at::Generator& default_generator(DeviceIndex device) {
-  static const auto& generators = *immortal<std::vector<at::Generator>>([] {
-    std::vector<at::Generator> made;
-    for (DeviceIndex i = 0; i < device_count(); ++i) made.push_back(at::make_generator<PhiloxGenerator>(i));
-    return made;
-  }());
   const DeviceIndex index = device < 0 ? current_device() : device;
   device_info(index);
-  return generators.at(static_cast<size_t>(index));
+  Generators& generators = default_generators();
+  std::lock_guard lock(generators.lock);
+  return generators.of(index);
+}
+
+void seed_default_generators(uint64_t seed) {
+  Generators& generators = default_generators();
+  std::lock_guard lock(generators.lock);
+  generators.seed = seed;
+  for (at::Generator& generator : generators.made) {
+    std::lock_guard state_lock(generator.mutex());
+    generator.set_current_seed(seed);
+  }
 }
 
 at::Generator new_generator(DeviceIndex device) {

@@ -41,6 +41,8 @@ class PhiloxGenerator final : public c10::GeneratorImpl {
 };
 
 const at::Generator& default_generator(DeviceIndex device);
+// Seeds the default generator of every device, also of those that no one has asked for yet. Loads no plugin.
+void seed_default_generators(uint64_t seed);
 at::Generator new_generator(DeviceIndex device);
 
 // A CPU generator seeded by the next draw of `generator`: for random operators the CPU runs.

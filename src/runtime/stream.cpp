@@ -33,7 +33,7 @@ class StreamTable {
     const size_t turn = pool.turn % kPoolSize;
     if (turn == pool.ids.size()) {
       plug_stream stream = nullptr;
-      check(runtime().stream_create(device, priority, &stream), "stream_create", device);
+      check(runtime().stream_create(plugin_index(device), priority, &stream), "stream_create", device);
       made_.push_back(stream);
       pool.ids.push_back(static_cast<c10::StreamId>(made_.size()));
     }
@@ -113,8 +113,8 @@ Stream Stream::exchange_current() const {
 
 void Stream::enqueue(std::unique_ptr<HostJob> job) const {
   auto queued = std::make_unique<QueuedJob>(QueuedJob{std::move(job), device_});
-  check(runtime().host_func(device_, handle(), run_queued, release_queued, queued.get()), "host_func",
-        device_);
+  check(runtime().host_func(plugin_index(device_), handle(), run_queued, release_queued, queued.get()),
+        "host_func", device_);
   // Owned by the stream from here on: release_queued takes it back.
   static_cast<void>(queued.release());
   synchronize_if_blocking();
@@ -123,7 +123,7 @@ void Stream::enqueue(std::unique_ptr<HostJob> job) const {
 bool Stream::is_idle() const {
   ensure_open(device_);
   if (!active_module().has_streams()) return true;
-  const plug_status status = runtime().stream_query(device_, handle());
+  const plug_status status = runtime().stream_query(plugin_index(device_), handle());
   if (status == PLUG_NOT_READY) return false;
   check(status, "stream_query", device_);
   return true;
@@ -131,7 +131,8 @@ bool Stream::is_idle() const {
 
 void Stream::synchronize() const {
   ensure_open(device_);
-  if (active_module().has_streams()) check(runtime().stream_sync(device_, handle()), "stream_sync", device_);
+  if (active_module().has_streams())
+    check(runtime().stream_sync(plugin_index(device_), handle()), "stream_sync", device_);
   throw_recorded_failure(device_);
 }
 
@@ -147,7 +148,7 @@ c10::Stream Stream::unwrap() const {
 
 void synchronize_device(DeviceIndex device) {
   ensure_open(device);
-  check(runtime().device_sync(device), "device_sync", device);
+  check(runtime().device_sync(plugin_index(device)), "device_sync", device);
   throw_recorded_failure(device);
 }
 

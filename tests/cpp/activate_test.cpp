@@ -2,6 +2,8 @@
 
 #include "activate.h"
 
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/DeviceType.h>
 
 #include <filesystem>
@@ -18,9 +20,9 @@ using namespace torchplug_test;
 
 TEST(Activate, gives_the_device_its_plugins_name) {
   alone([] {
-    EXPECT_FALSE(has_active_module());
+    EXPECT_FALSE(is_module_loaded());
     EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
-    EXPECT_TRUE(has_active_module());
+    EXPECT_TRUE(is_module_loaded());
     EXPECT_EQ(c10::Device("hello:0"), device());
     EXPECT_EQ(device().str(), "hello:0");
     expect_same(on_device(numbers({3})).relu(), numbers({3}).relu());
@@ -81,9 +83,48 @@ TEST(Activate, a_name_that_pytorch_has_already_is_refused_every_time) {
 TEST(Activate, a_plugin_that_cannot_be_loaded_leaves_room_for_another) {
   alone([] {
     expect_says(error_of([] { activate(plugin_path("refuses")); }), {"the licence server does not answer"});
-    EXPECT_FALSE(has_active_module());
+    EXPECT_FALSE(is_module_loaded());
     EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
     expect_same(on_device(numbers({4})), numbers({4}));
+  });
+}
+
+TEST(Activate, a_plugin_for_later_is_loaded_by_the_first_tensor) {
+  alone([] {
+    activate_later("hello", HELLO_LIBRARY);
+    EXPECT_EQ(c10::Device("hello:0"), device());
+    EXPECT_FALSE(is_module_loaded());
+    expect_same(at::zeros({3}, device()).add(1), at::ones({3}));
+    EXPECT_TRUE(is_module_loaded());
+    EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
+  });
+}
+
+TEST(Activate, a_plugin_for_later_that_cannot_be_loaded_says_why_at_every_use) {
+  alone([] {
+    activate_later("refuses", plugin_path("refuses"));
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(device_count(), 0);
+      expect_says(error_of([] { at::zeros({3}, device()); }), {"the licence server does not answer"});
+    }
+  });
+}
+
+TEST(Activate, a_plugin_announced_under_another_name_is_refused_with_both_names) {
+  alone([] {
+    activate_later("acme", HELLO_LIBRARY);
+    const std::string text = error_of([] { at::zeros({3}, device()); });
+    expect_says(text, {"'hello'", "'acme'", HELLO_LIBRARY, "torchplug.devices"});
+  });
+}
+
+TEST(Activate, a_second_choice_for_later_is_refused_and_nothing_is_loaded) {
+  alone([] {
+    activate_later("hello", HELLO_LIBRARY);
+    activate_later("hello", HELLO_LIBRARY);
+    expect_says(error_of([] { activate_later("sim", SIM_LIBRARY); }),
+                {"'hello'", "'sim'", "one device plugin"});
+    EXPECT_FALSE(is_module_loaded());
   });
 }
 

@@ -54,6 +54,17 @@ TEST(Extension, the_plugins_functions_take_native_streams_and_places_in_memory) 
   });
 }
 
+TEST(Extension, the_plugin_numbers_its_devices_itself) {
+  alone([] {
+    ::setenv("TORCHPLUG_VISIBLE_DEVICES", "1", 1);
+    torchplug::activate(SIM_LIBRARY);
+    EXPECT_EQ(torchplug::device_count(), 1);
+    EXPECT_EQ(torchplug::plugin_index(0), 1);
+    EXPECT_EQ(torchplug::memory_of(on_device(numbers({4}))).device, 1);
+    EXPECT_EQ(torchplug::memory_of(torchplug::allocate(0, torchplug::current_stream())).device, 1);
+  });
+}
+
 TEST(Extension, a_failure_of_the_plugin_is_thrown_in_its_words) {
   on_sim([] {
     const plug_mem nowhere{nullptr, 0, 7, 0};

@@ -24,11 +24,11 @@ struct Axpy {
   int64_t count;
 };
 
-float* address_of(const plug_mem& memory) {
-  void* view = nullptr;
-  const plug_status status = torchplug::plugin_runtime().host_view(memory.device, memory.base, &view);
-  torchplug::check(status, "host_view", static_cast<c10::DeviceIndex>(memory.device));
-  return reinterpret_cast<float*>(static_cast<char*>(view) + memory.offset);
+plug_status find_view(const plug_mem& memory, float** view) {
+  void* begin = nullptr;
+  const plug_status status = torchplug::plugin_runtime().host_view(memory.device, memory.base, &begin);
+  *view = reinterpret_cast<float*>(static_cast<char*>(begin) + memory.offset);
+  return status;
 }
 
 void run_axpy(void* argument, plug_status /*status*/) {
@@ -40,7 +40,13 @@ void release_axpy(void* argument) { const std::unique_ptr<Axpy> work(static_cast
 
 plug_status launch_axpy(plug_stream stream, int64_t count, float a, const plug_mem& x, const plug_mem& y,
                         const plug_mem& result) {
-  auto work = std::make_unique<Axpy>(Axpy{address_of(x), address_of(y), address_of(result), a, count});
+  float* views[3];
+  const plug_mem* places[] = {&x, &y, &result};
+  for (int i = 0; i < 3; ++i) {
+    const plug_status status = find_view(*places[i], &views[i]);
+    if (status != PLUG_OK) return status;
+  }
+  auto work = std::make_unique<Axpy>(Axpy{views[0], views[1], views[2], a, count});
   const plug_status status =
       torchplug::plugin_runtime().host_func(x.device, stream, run_axpy, release_axpy, work.get());
   if (status == PLUG_OK) static_cast<void>(work.release());

@@ -1,6 +1,7 @@
 """A C++ extension built by torchplug.cpp_extension works on the device as one for CUDA does on CUDA."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,8 +9,7 @@ import pytest
 import torch
 from filelock import FileLock
 
-from torchplug import cpp_extension
-from torchplug._autoload import find_plugin
+from torchplug import _plugins, cpp_extension
 
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "extension"
@@ -141,8 +141,25 @@ def test_its_memory_is_counted_as_a_tensors_is(acme, device):
     assert allocated() == before
 
 
+def test_it_runs_on_the_devices_that_are_visible(acme):
+    code = f"""
+import torch
+torch.ops.load_library({str(BUILD / "acme_axpy.so")!r})
+x = torch.ones(3, device="sim")
+print(torch.ops.acme.axpy(2.0, x, x).tolist(), torch.classes.acme.Workspace(64, 0).device())
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"TORCHPLUG_VISIBLE_DEVICES": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout == "[3.0, 3.0, 3.0] 1\n"
+
+
 def test_it_knows_the_plugin(acme):
-    assert acme.plugin() == ("sim", find_plugin("sim"))
+    assert acme.plugin() == ("sim", _plugins.installed_plugins()["sim"].resolve())
 
 
 def test_a_cpu_tensor_has_no_kernel_of_the_extension(acme):

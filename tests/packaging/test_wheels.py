@@ -119,7 +119,7 @@ def test_the_core_holds_its_python_files_its_headers_its_two_libraries_and_no_pl
     sources = {
         path.relative_to(ROOT).as_posix(): path.read_bytes()
         for path in (ROOT / "torchplug").rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed"
+        if path.suffix in (".py", ".pyi") or path.name == "py.typed"
     } | {
         f"torchplug/include/torchplug/{path.name}": path.read_bytes()
         for path in (ROOT / "include" / "torchplug").glob("*.h*")

@@ -1,25 +1,34 @@
-"""Which plugin `import torch` loads, and what it says when it cannot."""
+"""Which plugin `import torch` loads, when, and what it says when it cannot."""
 
+import inspect
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import torch
+from vendors import compile_plugin, install, install_device
 
 import torchplug
-from torchplug import _C
-from torchplug._autoload import find_plugin
+from torchplug import _C, _plugins
 
-HELLO = find_plugin("hello")
+PLUGINS = _plugins.installed_plugins()
+HELLO, SIM = PLUGINS["hello"].resolve(), PLUGINS["sim"].resolve()
+
+NAME = "import torch; print(torch._C._get_privateuse1_backend_name())"
+MAPPED = "print('sim.so' in open('/proc/self/maps').read())"
 
 
-def run(code, choice=None, **environment):
+def run(code, choice=None, *flags, path=None, **environment):
     """Runs code in a fresh interpreter; returns its standard output and standard error."""
-    env = {k: v for k, v in os.environ.items() if k != "TORCHPLUG_DEVICE"} | environment
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TORCHPLUG_")} | environment
     if choice is not None:
         env["TORCHPLUG_DEVICE"] = choice
+    if path is not None:
+        env["PYTHONPATH"] = str(path)
     result = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, *flags, "-c", code],
         check=False,
         env=env,
         capture_output=True,
@@ -30,17 +39,13 @@ def run(code, choice=None, **environment):
     return result.stdout.strip(), result.stderr
 
 
-NAME = "import torch; print(torch._C._get_privateuse1_backend_name())"
+# ---- what is chosen ----
 
 
 @pytest.mark.parametrize("name", ["sim", "hello"])
 def test_import_torch_is_enough(name):
     code = f"import torch; print(torch.ones(2, device='{name}').sum().item())"
     assert run(code, name) == ("2.0", "")
-
-
-def test_sim_is_the_default():
-    assert run(NAME) == ("sim", "")
 
 
 def test_none_loads_nothing():
@@ -51,14 +56,155 @@ def test_a_plugin_can_be_given_by_path():
     assert run(NAME, HELLO) == ("hello", "")
 
 
+def test_a_plugin_can_be_given_by_a_relative_path(tmp_path):
+    library = compile_plugin(tmp_path, "near")
+    code = f"import os; os.chdir({str(tmp_path)!r})\n{NAME}"
+    assert run(code, f"./{library.name}") == ("near", "")
+
+
 def test_a_plugin_can_be_loaded_by_hand():
-    code = f"import torch, torchplug; print(torchplug.load('{HELLO}'))"
+    code = f"import torch, torchplug; print(torchplug.load({HELLO!r}))"
     assert run(code, "none") == ("hello", "")
 
 
 def test_loading_a_plugin_twice_does_nothing():
-    code = f"import torch, torchplug; print(torchplug.load('{HELLO}'), torch.ones(1, device='hello').item())"
+    code = f"import torch, torchplug; print(torchplug.load({HELLO!r}), torch.ones(1, device='hello').item())"
     assert run(code, "hello") == ("hello 1.0", "")
+
+
+def test_sim_is_the_device_of_last_resort():
+    plugins = {"sim": _plugins.Plugin("sim", "torchplug-sim", "1", lambda: SIM)}
+    assert _plugins.choose("", plugins, lambda _: "").plugin == plugins["sim"]
+    assert _plugins.choose("", {}, lambda _: "").plugin is None
+
+
+def test_a_vendors_plugin_is_used_unasked(tmp_path):
+    install_device(tmp_path, "acme")
+    code = f"{NAME}; print(torch.ones(2, device='acme').sum().item())"
+    assert run(code, path=tmp_path) == ("acme\n2.0", "")
+
+
+def test_sim_does_not_count_as_a_vendors_plugin(tmp_path):
+    install_device(tmp_path, "zeta")
+    assert run(NAME, path=tmp_path) == ("zeta", "")
+
+
+def test_of_several_the_first_by_name_is_used_with_one_warning_that_names_all(tmp_path):
+    for name in ("zeta", "acme", "beta"):
+        install_device(tmp_path, name)
+    output, errors = run(NAME, path=tmp_path)
+    assert output == "acme"
+    assert errors.count("Warning") == 1
+    assert "'acme'" in errors and "acme, beta, zeta" in errors and "TORCHPLUG_DEVICE" in errors
+    assert "sim" not in errors
+
+
+def test_a_choice_among_several_is_not_warned_about(tmp_path):
+    for name in ("acme", "zeta"):
+        install_device(tmp_path, name)
+    assert run(NAME, "zeta", path=tmp_path) == ("zeta", "")
+    assert run(NAME, "sim", path=tmp_path) == ("sim", "")
+
+
+def test_a_function_may_give_the_path(tmp_path):
+    library = compile_plugin(tmp_path, "acme")
+    code = f"import pathlib\ndef find():\n    return pathlib.Path({str(library)!r})\n"
+    install(tmp_path, "acme", code, "find")
+    assert run(f"{NAME}; torch.ones(1, device='acme')", path=tmp_path) == ("acme", "")
+
+
+def test_only_the_package_of_the_chosen_plugin_is_imported(tmp_path):
+    install_device(tmp_path, "acme")
+    install(tmp_path, "zeta", "raise RuntimeError('nobody asked')")
+    assert run(NAME, "acme", path=tmp_path) == ("acme", "")
+
+
+class TestBesideAnotherAccelerator:
+    """PyTorch's own accelerator keeps its place unless a device is asked for."""
+
+    def plugins(self, *names):
+        return {name: _plugins.Plugin(name, f"vendor-{name}", "1", str) for name in names}
+
+    @pytest.mark.parametrize("names", [["sim"], ["acme", "sim"]])
+    def test_nothing_is_chosen_unasked(self, names):
+        choice = _plugins.choose("", self.plugins(*names), lambda _: "PyTorch's accelerator 'cuda'")
+        assert choice.plugin is None and "cuda" in choice.rule
+
+    def test_what_is_asked_for_is_chosen(self):
+        choice = _plugins.choose("acme", self.plugins("acme"), lambda _: "cuda")
+        assert choice.plugin.name == "acme"
+
+    def test_a_backend_that_is_yet_to_be_loaded_only_keeps_sim_away(self):
+        def later(before):
+            return "the PyTorch backend 'other'" if before else ""
+
+        assert _plugins.choose("", self.plugins("sim"), later).plugin is None
+        assert _plugins.choose("", self.plugins("acme", "sim"), later).plugin.name == "acme"
+
+    @pytest.mark.parametrize(("count", "found"), [(1, "cuda"), (0, "")])
+    def test_an_accelerator_counts_if_it_has_a_device(self, monkeypatch, count, found):
+        monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+        monkeypatch.setattr(torch.accelerator, "device_count", lambda: count)
+        assert found in _plugins.rival(False)
+        assert bool(_plugins.rival(False)) == bool(found)
+
+    def test_another_backend_of_this_kind_counts_without_a_device(self, monkeypatch):
+        name = torch._C._get_privateuse1_backend_name()
+        monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device(name))
+        monkeypatch.setattr(torch.accelerator, "device_count", lambda: 0)
+        assert name in _plugins.rival(False)
+
+    def test_another_installed_backend_keeps_sim_away(self, tmp_path):
+        install(tmp_path, "other", "def load(): pass", "load", group="torch.backends")
+        assert run(NAME, path=tmp_path) == ("privateuseone", "")
+
+
+# ---- when ----
+
+
+def test_a_named_plugin_is_not_loaded_by_the_import():
+    assert run(f"import torch; {MAPPED}; torch.ones(1, device='sim'); {MAPPED}", "sim") == (
+        "False\nTrue",
+        "",
+    )
+
+
+def test_a_path_is_loaded_by_the_import():
+    assert run(f"import torch; {MAPPED}", SIM) == ("True", "")
+
+
+@pytest.mark.parametrize("seed", [5, -1, 2**64 - 1])
+def test_seeding_a_program_that_never_uses_the_device_loads_no_plugin(seed):
+    code = f"import torch; torch.manual_seed({seed}); torch.rand(2); {MAPPED}"
+    assert run(code, "sim") == ("False", "")
+
+
+def test_a_seed_given_before_the_device_is_used_holds():
+    code = """
+import torch
+torch.manual_seed(-7)
+early = torch.rand(4, device="sim").tolist()
+torch.manual_seed(-7)
+print(early == torch.rand(4, device="sim").tolist(), torch.sim.initial_seed() == 2**64 - 7)
+"""
+    assert run(code, "sim") == ("True True", "")
+
+
+@pytest.mark.parametrize("choice", ["sim", SIM], ids=["by_name", "by_path"])
+def test_importing_starts_no_thread(choice):
+    count = "import torch, os; print(len(os.listdir('/proc/self/task')))"
+    assert run(count, choice) == run(count, choice, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+
+
+def test_importing_torchplug_or_its_command_line_imports_no_torch():
+    code = "import sys, torchplug.cli; torchplug.cli.main(['--version'])"
+    output, _ = run(
+        f"import atexit, sys; atexit.register(lambda: print('torch' in sys.modules))\n{code}"
+    )
+    assert output.splitlines()[-1] == "False"
+
+
+# ---- what is said when it goes wrong ----
 
 
 @pytest.mark.parametrize(
@@ -79,11 +225,55 @@ def test_a_plugin_that_cannot_be_loaded_is_a_warning_and_torch_works(choice, wor
         assert word in errors
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("raise ImportError('libdriver is missing')", "ImportError: libdriver is missing"),
+        ("import sys; sys.exit('no licence')", "SystemExit: no licence"),
+        ("PATH = 5", "TypeError"),
+        ("", "AttributeError"),
+    ],
+    ids=["raises", "exits", "no_path", "no_attribute"],
+)
+def test_a_vendors_package_that_fails_is_one_warning_that_names_it(tmp_path, code, words):
+    install(tmp_path, "acme", code)
+    output, errors = run(f"{NAME}; torch.ones(2)", path=tmp_path)
+    assert output == "privateuseone"
+    assert errors.count("Warning") == 1
+    assert "vendor-acme 1.5" in errors and "'acme'" in errors and words in errors
+
+
+def test_a_name_no_device_can_have_is_a_warning(tmp_path):
+    install(tmp_path, "Acme-1", "")
+    _, errors = run(NAME, "Acme-1", path=tmp_path)
+    assert "'Acme-1'" in errors and "lower-case letters" in errors
+
+
+def test_a_plugin_that_calls_itself_something_else_is_an_error_at_first_use(tmp_path):
+    library = compile_plugin(tmp_path, "other")
+    install(tmp_path, "acme", f"PATH = {str(library)!r}")
+    code = """
+import torch
+try:
+    torch.ones(1, device="acme")
+except RuntimeError as error:
+    print(error)
+"""
+    output, errors = run(code, path=tmp_path)
+    assert errors == ""
+    assert "'other'" in output and "'acme'" in output and "entry point" in output
+
+
+def test_warnings_that_are_errors_do_not_stop_the_import():
+    output, errors = run("import torch; print('on')", "nonsense", "-W", "error::RuntimeWarning")
+    assert output == "on" and "nonsense" in errors
+
+
 def test_a_second_device_plugin_is_refused_and_both_are_named():
     code = f"""
 import torch, torchplug
 try:
-    torchplug.load('{HELLO}')
+    torchplug.load({HELLO!r})
 except RuntimeError as error:
     print(error)
 print(torch.ones(1, device="sim").item())
@@ -93,17 +283,16 @@ print(torch.ones(1, device="sim").item())
     assert output.endswith("1.0")
 
 
-def test_importing_starts_no_thread():
-    count = "import os; n = len(os.listdir('/proc/self/task')); print(n)"
-    with_device, _ = run(f"import torch; {count}", "sim")
-    without, _ = run(f"import torch; {count}", "none")
-    assert with_device == without
-
-
 def test_a_bad_setting_of_the_device_says_what_to_set():
-    _, errors = run("import torch", "sim", TORCHPLUG_SIM_MEMORY="lots")
-    assert "TORCHPLUG_SIM_MEMORY" in errors or "sim.memory" in errors
-    assert "lots" in errors
+    code = """
+import torch
+try:
+    torch.ones(1, device="sim")
+except RuntimeError as error:
+    print(error)
+"""
+    output, _ = run(code, "sim", TORCHPLUG_SIM_MEMORY="lots")
+    assert "TORCHPLUG_SIM_MEMORY" in output and "lots" in output
 
 
 def test_a_bad_fallback_policy_says_what_to_set():
@@ -118,8 +307,18 @@ except RuntimeError as error:
     assert "TORCHPLUG_FALLBACK is 'maybe'" in output and "allow, warn or error" in output
 
 
+# ---- the rest ----
+
+
 def test_the_package_knows_its_version():
     assert torchplug.__version__.count(".") == 2
+
+
+def test_the_ledger_is_printed_at_exit_if_asked_for():
+    code = "import torch; torch.ones(3, device='hello').relu()"
+    output, errors = run(code, "hello", TORCHPLUG_LEDGER="1")
+    assert output == "" and "aten::relu" in errors and "kernel" in errors
+    assert run("import torch", "hello", TORCHPLUG_LEDGER="0") == ("", "")
 
 
 @pytest.mark.parametrize("name", ["sim", "hello"])
@@ -135,9 +334,10 @@ torch.nn.Linear(4, 2).to("{name}")(torch.ones(3, 4, device="{name}")).sum().back
 
 def test_finish_backward_is_still_needed():
     """Fails when PyTorch no longer leaves a Python object with autograd's threads."""
-    import inspect
-
-    import torch
-
     source = inspect.getsource(torch.autograd.graph._engine_run_backward)
     assert "_stash_obj_in_tls" in source
+
+
+def test_every_plugin_that_is_installed_is_a_file():
+    for plugin in PLUGINS.values():
+        assert Path(plugin.resolve()).is_file()

@@ -1,0 +1,77 @@
+#include "runtime/active_module.h"
+
+#include <c10/util/Exception.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "immortal.h"
+
+namespace torchplug {
+namespace {
+
+struct Choice {
+  std::string name;
+  std::string path;
+  void (*prepare)(Module&);
+  std::string failure;  // why it could not be loaded; guarded by load_lock
+};
+
+std::mutex load_lock;
+std::atomic<Choice*> choice{nullptr};
+std::atomic<const Module*> active{nullptr};
+
+const Module& load(Choice& chosen) {
+  Module& module = load_module(chosen.path);
+  TORCH_CHECK(module.name == chosen.name, "The plugin at '", chosen.path, "' calls itself '", module.name,
+              "', but was announced as '", chosen.name,
+              "'. Give its entry point in the group torchplug.devices the plugin's own name.");
+  chosen.prepare(module);
+  return module;
+}
+
+const Module& load_chosen() {
+  Choice* chosen = choice.load(std::memory_order_acquire);
+  TORCH_CHECK(chosen != nullptr,
+              "No device plugin is loaded. Set TORCHPLUG_DEVICE to a device's name or "
+              "to the path of a plugin, or call torchplug.load(path).");
+  std::lock_guard lock(load_lock);
+  if (const Module* module = active.load(std::memory_order_acquire)) return *module;
+  TORCH_CHECK(chosen->failure.empty(), chosen->failure);
+  try {
+    active.store(&load(*chosen), std::memory_order_release);
+  } catch (const c10::Error& error) {
+    chosen->failure = error.what_without_backtrace();
+    throw;
+  }
+  return *active;
+}
+
+}  // namespace
+
+void choose_module(const std::string& name, const std::string& path, void (*prepare)(Module&)) {
+  std::lock_guard lock(load_lock);
+  const Choice* before = choice.load(std::memory_order_acquire);
+  if (before == nullptr) {
+    choice.store(immortal<Choice>(Choice{name, path, prepare, {}}), std::memory_order_release);
+  } else if (before->name != name || before->path != path) {
+    refuse_second_module(name, path);
+  }
+}
+
+bool is_module_chosen() noexcept { return choice.load(std::memory_order_acquire) != nullptr; }
+
+bool is_module_loaded() noexcept { return active.load(std::memory_order_acquire) != nullptr; }
+
+const Module& active_module() {
+  const Module* module = active.load(std::memory_order_acquire);
+  return C10_LIKELY(module != nullptr) ? *module : load_chosen();
+}
+
+void refuse_second_module(const std::string& name, const std::string& path) {
+  const Choice& first = *choice.load(std::memory_order_acquire);
+  TORCH_CHECK(false, "Device plugin '", name, "' (", path, ") cannot be used beside '", first.name, "' (",
+              first.path, "): a process has one device plugin. Choose it with TORCHPLUG_DEVICE.");
+}
+
+}  // namespace torchplug

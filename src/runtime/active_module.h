@@ -1,0 +1,24 @@
+#pragma once
+// The one device plugin of this process: chosen once, loaded at the first use of the device.
+// Any thread may ask for it. A plugin that cannot be loaded stays so: every use says why.
+
+#include <string>
+
+#include "plugin/module.h"
+
+namespace torchplug {
+
+// Names the device and the plugin behind it. `prepare` is called once, when the plugin has been loaded.
+// Throws, naming both, if another plugin was chosen before.
+void choose_module(const std::string& name, const std::string& path, void (*prepare)(Module&));
+bool is_module_chosen() noexcept;
+bool is_module_loaded() noexcept;
+
+// Loads the plugin if this is the first use.
+const Module& active_module();
+inline const plug_runtime& runtime() { return active_module().runtime; }
+
+// Throws what is said to whoever asks for a second device plugin.
+[[noreturn]] void refuse_second_module(const std::string& name, const std::string& path);
+
+}  // namespace torchplug

@@ -1,0 +1,357 @@
+"""The command line: what it prints where, and with which exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import torch
+from vendors import CRASHES, HANGS, compile_plugin, install, install_device
+
+import torchplug
+from torchplug.cli import inspection
+
+pytestmark = pytest.mark.accelerator("commands choose their devices, so once is enough", only="sim")
+
+TIMEOUT = 120
+
+
+def torchplug_command(*args, path=None, cwd=None, input=None, **environment):
+    """Runs `torchplug args...`; returns exit code, standard output and standard error."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("TORCHPLUG_", "ACCELERATE_"))}
+    if path is not None:
+        env["PYTHONPATH"] = str(path)
+    done = subprocess.run(
+        [sys.executable, "-m", "torchplug", *map(str, args)],
+        env=env | environment,
+        cwd=cwd,
+        input=input,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def json_of(*args, code=0, **options):
+    actual, output, errors = torchplug_command(*args, "--json", **options)
+    assert actual == code, errors
+    return json.loads(output)
+
+
+# ---- all of it ----
+
+
+def test_help_names_the_commands_and_the_exit_codes():
+    code, output, _ = torchplug_command("--help")
+    assert code == 0
+    for word in ("devices", "doctor", "run", "demo", "bench", "0 fine", "1 something", "2 wrong"):
+        assert word in output
+
+
+@pytest.mark.parametrize("command", ["devices", "doctor", "run", "demo", "bench"])
+def test_every_command_has_help_with_the_exit_codes(command):
+    code, output, _ = torchplug_command(command, "--help")
+    assert code == 0 and "exit codes" in output and "--json" in output
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["devices", "--nonsense"], ["run"]])
+def test_wrong_usage_is_code_2_and_nothing_on_stdout(arguments):
+    code, output, errors = torchplug_command(*arguments)
+    assert (code, output) == (2, "") and "torchplug" in errors
+
+
+def test_the_version_is_the_packages():
+    assert torchplug_command("--version") == (0, f"torchplug {torchplug.__version__}\n", "")
+
+
+def test_the_script_is_installed_beside_python():
+    script = os.path.join(os.path.dirname(sys.executable), "torchplug")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"torchplug {torchplug.__version__}\n"
+
+
+# ---- devices ----
+
+
+def test_devices_tells_what_each_plugin_gives():
+    found = {facts["name"]: facts for facts in json_of("devices")["plugins"]}
+    sim, hello = found["sim"], found["hello"]
+    assert sim["error"] is None and sim["version"] and sim["abi"] == [0, 0]
+    assert os.path.isfile(sim["path"]) and sim["package"] and sim["package_version"]
+    assert len(sim["devices"]) == 2 and sim["devices"][0]["total_memory"] > 0
+    assert sim["capabilities"]["streams"] and sim["capabilities"]["host_view"]
+    assert not hello["capabilities"]["streams"] and len(hello["devices"]) == 1
+    assert hello["kernels"] == ["aten::relu(Tensor self) -> Tensor"]
+    assert hello["devices"][0]["dtypes"] == ["float32"]
+
+
+def test_devices_in_a_pipe_is_plain_text_of_80_columns():
+    code, output, errors = torchplug_command("devices", COLUMNS="80")
+    assert code == 0 and errors == ""
+    assert output.isascii() and "\x1b" not in output
+    lines = [line for line in output.splitlines() if "/" not in line]  # paths are not broken
+    assert all(len(line) <= 80 and line == line.rstrip() for line in lines)
+    for word in ("sim:0", "sim:1", "hello:0", "L0 runtime", "L1 kernels", "streams", "float32"):
+        assert word in output
+
+
+def test_devices_can_be_asked_of_one_plugin():
+    assert [facts["name"] for facts in json_of("devices", "hello")["plugins"]] == ["hello"]
+
+
+def test_devices_of_an_unknown_plugin_is_wrong_usage():
+    code, output, errors = torchplug_command("devices", "nonsense")
+    assert (code, output) == (2, "") and "'nonsense'" in errors and "sim" in errors
+
+
+def test_devices_takes_the_path_of_a_plugin(tmp_path):
+    library = compile_plugin(tmp_path, "acme")
+    (facts,) = json_of("devices", library)["plugins"]
+    assert facts["name"] == "acme" and facts["path"] == str(library)
+
+
+def test_a_plugin_that_crashes_is_a_row_with_the_reason(tmp_path):
+    library = compile_plugin(tmp_path, "broken", CRASHES)
+    install(tmp_path, "broken", f"PATH = {str(library)!r}")
+    found = json_of("devices", "broken", "hello", code=1, path=tmp_path)["plugins"]
+    assert "SIGABRT" in found[0]["error"] and found[0]["package"] == "vendor-broken"
+    assert found[1]["name"] == "hello" and found[1]["error"] is None
+    code, output, _ = torchplug_command("devices", "broken", path=tmp_path)
+    assert code == 1 and "cannot be loaded" in output and "SIGABRT" in output
+
+
+def test_a_plugin_that_hangs_is_given_up(tmp_path):
+    library = compile_plugin(tmp_path, "slow", HANGS)
+    assert "within 0 seconds" in inspection.inspect(str(library), seconds=0.01)["error"]
+
+
+def test_a_package_that_raises_is_a_row_with_the_reason(tmp_path):
+    install(tmp_path, "acme", "raise OSError('no driver')")
+    (facts,) = json_of("devices", "acme", code=1, path=tmp_path)["plugins"]
+    assert "vendor-acme 1.5" in facts["error"] and "no driver" in facts["error"]
+
+
+def test_a_plugin_under_another_name_is_a_row_with_the_reason(tmp_path):
+    library = compile_plugin(tmp_path, "other")
+    install(tmp_path, "acme", f"PATH = {str(library)!r}")
+    (facts,) = json_of("devices", "acme", code=1, path=tmp_path)["plugins"]
+    assert "'other'" in facts["error"] and "'acme'" in facts["error"]
+
+
+def test_a_plugin_without_devices_says_so():
+    (facts,) = json_of("devices", "sim", TORCHPLUG_VISIBLE_DEVICES="")["plugins"]
+    assert facts["error"] is None and facts["devices"] == [] and facts["no_device"]
+    code, output, _ = torchplug_command("devices", "sim", TORCHPLUG_VISIBLE_DEVICES="9")
+    assert code == 0 and "TORCHPLUG_VISIBLE_DEVICES is '9'" in output
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = f"{sys.executable} -m torchplug devices hello | head -c 1"
+    shell = ["bash", "-o", "pipefail", "-c", command]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "h", "")
+
+
+# ---- doctor ----
+
+
+def checks_of(answer):
+    return {check["subject"]: check for check in answer["checks"]}
+
+
+def test_doctor_is_content_with_a_healthy_installation():
+    answer = json_of("doctor")
+    checks = checks_of(answer)
+    assert answer["healthy"] is True
+    assert {check["state"] for check in answer["checks"]} == {"ok"}
+    assert torch.__version__ in checks["PyTorch"]["finding"]
+    assert "2.11 to 2.13" in checks["PyTorch"]["finding"]
+    assert torchplug.__version__ in checks["torchplug"]["finding"]
+    assert checks["choice"]["finding"].startswith("sim: no vendor's plugin")
+    for name in ("sim", "hello"):
+        assert "computes what the CPU does" in checks[f"plugin {name}"]["finding"]
+
+
+def test_doctor_in_a_pipe_is_plain_text():
+    code, output, errors = torchplug_command("doctor", COLUMNS="80")
+    assert code == 0 and errors == "" and "\x1b" not in output and output.isascii()
+    assert all(len(line) <= 80 for line in output.splitlines())
+    assert output.endswith("Everything is fine.\n")
+
+
+@pytest.mark.parametrize(
+    ("environment", "subject", "words"),
+    [
+        ({"TORCHPLUG_FALLBCK": "warn"}, "TORCHPLUG_FALLBCK", "Did you mean TORCHPLUG_FALLBACK?"),
+        ({"TORCHPLUG_FALLBACK": "maybe"}, "TORCHPLUG_FALLBACK", "allow, warn, error"),
+        ({"TORCHPLUG_DEVICE": "nonsense"}, "choice", "'nonsense'"),
+        ({"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "autoload", "Unset it"),
+    ],
+    ids=["unknown_variable", "bad_value", "unknown_device", "autoload_off"],
+)
+def test_doctor_says_what_to_do(environment, subject, words):
+    answer = json_of("doctor", code=1, **environment)
+    check = checks_of(answer)[subject]
+    assert answer["healthy"] is False and check["state"] == "wrong" and words in check["advice"]
+
+
+def test_doctor_knows_the_variables_of_plugins():
+    checks = checks_of(json_of("doctor", TORCHPLUG_SIM_DEVICES="1", TORCHPLUG_DEVICE="sim"))
+    assert "plugin 'sim'" in checks["TORCHPLUG_SIM_DEVICES"]["finding"]
+    assert "TORCHPLUG_DEVICE gives a name" in checks["choice"]["finding"]
+    assert checks["plugin sim"]["finding"].startswith("1 device;")
+
+
+def test_doctor_names_the_rule_by_which_a_vendor_is_chosen(tmp_path):
+    for name in ("acme", "zeta"):
+        install_device(tmp_path, name)
+    checks = checks_of(json_of("doctor", path=tmp_path))
+    assert checks["choice"]["finding"].startswith("acme: it is the first by name")
+    assert checks["choice"]["state"] == "note" and "acme, zeta" in checks["choice"]["advice"]
+
+
+def test_doctor_finds_a_plugin_that_cannot_be_loaded(tmp_path):
+    library = compile_plugin(tmp_path, "broken", CRASHES)
+    install(tmp_path, "broken", f"PATH = {str(library)!r}")
+    code, output, _ = torchplug_command("doctor", path=tmp_path)
+    assert code == 1 and "SIGABRT" in output and "vendor-broken" in output and "Wrong: 1." in output
+
+
+# ---- run ----
+
+SCRIPT = """
+import os, sys, torch
+print(sys.argv, __name__, sys.path[0], torch.accelerator.current_accelerator())
+print({name: os.environ.get(name) for name in sys.argv[1:] if name.isupper()})
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_run_is_python_with_a_device(script):
+    args = ["--device", "x", "ACCELERATE_TORCH_DEVICE", "-m", "TORCHPLUG_DEVICE"]
+    code, output, errors = torchplug_command("run", "--device", "hello", script, *args)
+    assert (code, errors) == (0, "")
+    assert output.splitlines() == [
+        f"{[str(script), *args]} __main__ {script.parent} hello",
+        "{'ACCELERATE_TORCH_DEVICE': 'hello', 'TORCHPLUG_DEVICE': 'hello'}",
+    ]
+
+
+def test_run_takes_a_module_and_its_options(script):
+    code, output, _ = torchplug_command(
+        "run", "--device=hello", "-m", "script", "--verbose", cwd=script.parent
+    )
+    assert code == 0
+    assert output.startswith(f"{[str(script), '--verbose']} __main__ {script.parent} hello")
+
+
+def test_run_takes_code_and_standard_input():
+    code = "import sys, torch; print(sys.stdin.read(), torch.hello.device_count(), sys.argv)"
+    done = torchplug_command("run", "--device", "hello", "-c", code, "arg", input="words")
+    assert done == (0, "words 1 ['-c', 'arg']\n", "")
+
+
+def test_run_passes_its_options_on(script):
+    names = ["TORCHPLUG_FALLBACK", "TORCHPLUG_VISIBLE_DEVICES"]
+    options = ["--device", "sim", "--fallback", "warn", "--visible", "1,0"]
+    _, output, _ = torchplug_command("run", *options, script, *names)
+    assert output.splitlines()[1] == str(dict(zip(names, ["warn", "1,0"], strict=True)))
+
+
+def test_run_without_a_device_takes_the_default(script):
+    _, output, _ = torchplug_command("run", script, "ACCELERATE_TORCH_DEVICE")
+    assert output.splitlines()[1] == "{'ACCELERATE_TORCH_DEVICE': 'sim'}"
+    _, output, _ = torchplug_command("run", "--device", "none", script, "ACCELERATE_TORCH_DEVICE")
+    assert output.splitlines()[0].endswith(" None")
+    assert output.splitlines()[1] == "{'ACCELERATE_TORCH_DEVICE': None}"
+
+
+def test_run_asks_a_plugin_at_a_path_for_its_name(script, tmp_path):
+    library = compile_plugin(tmp_path, "acme")
+    _, output, _ = torchplug_command("run", "--device", library, script, "ACCELERATE_TORCH_DEVICE")
+    assert output.splitlines()[0].endswith(" acme")
+    assert output.splitlines()[1] == "{'ACCELERATE_TORCH_DEVICE': 'acme'}"
+
+
+@pytest.mark.parametrize("wish", ["nonsense", "/no/such/plugin.so"])
+def test_run_on_an_unknown_device_is_one_sentence(script, wish):
+    code, output, errors = torchplug_command("run", "--device", wish, script)
+    assert (code, output) == (2, "") and wish in errors and len(errors.splitlines()) == 1
+
+
+def test_run_gives_the_scripts_exit_code():
+    for code, expected in (("raise SystemExit(7)", 7), ("raise ValueError('mine')", 1)):
+        actual, output, errors = torchplug_command("run", "--device", "hello", "-c", code)
+        assert (actual, output) == (expected, "")
+        assert errors == "" or "ValueError: mine" in errors
+    missing, _, errors = torchplug_command("run", "--device", "hello", "/no/such/script.py")
+    assert missing == 2 and "/no/such/script.py" in errors
+
+
+def test_run_gives_signals_to_the_script():
+    """It is the script's own process, so a signal is the script's."""
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
+    assert torchplug_command("run", "--device", "hello", "-c", code)[0] == -signal.SIGTERM
+    code = "import os; print(os.getpid())"
+    with subprocess.Popen(
+        [sys.executable, "-m", "torchplug", "run", "--device", "hello", "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert int(process.stdout.read()) == process.pid
+
+
+def test_run_prints_the_ledger_on_stderr():
+    code = "import torch; print(torch.ones(3, device='hello').relu().sum().item())"
+    _, output, errors = torchplug_command("run", "--device", "hello", "--ledger", "-c", code)
+    assert output == "3.0\n" and "aten::relu" in errors and "Where operators ran" in errors
+    _, output, errors = torchplug_command(
+        "run", "--device", "hello", "--ledger", "--json", "-c", code
+    )
+    assert output == "3.0\n"
+    assert ("aten::relu", "kernel") in {(line["op"], line["way"]) for line in json.loads(errors)}
+
+
+# ---- demo and bench ----
+
+
+@pytest.mark.parametrize("name", ["sim", "hello"])
+def test_the_demo_learns_the_same_on_the_device(name):
+    answer = json_of("demo", "--device", name)
+    assert answer["agree"] is True and answer["device"] == name
+    for task in answer["tasks"]:
+        assert len(task["device"]["losses"]) == len(task["cpu"]["losses"]) == 40
+        assert task["device"]["losses"][-1] < task["device"]["losses"][0]
+    assert answer["ledger"]
+
+
+def test_the_demo_in_a_pipe_keeps_progress_and_results_apart():
+    code, output, errors = torchplug_command("demo", COLUMNS="80")
+    assert code == 0 and output.isascii() and output.count("the losses agree") == 2
+    assert "device 'sim'" in output and "Where the device's operators ran" in output
+    assert "40/40" in errors and "40/40" not in output
+    assert all(len(line) <= 80 for line in output.splitlines())
+
+
+def test_the_demo_without_a_device_says_what_to_set():
+    code, output, errors = torchplug_command("demo", TORCHPLUG_DEVICE="none")
+    assert (code, output) == (2, "") and "TORCHPLUG_DEVICE" in errors
+
+
+def test_bench_hands_its_options_to_the_benchmarks(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys, types\nbench = types.ModuleType('torchplug.bench')\n"
+        "bench.main = lambda argv: print(argv) or 3\nsys.modules['torchplug.bench'] = bench\n"
+    )
+    done = torchplug_command("bench", "--rounds", "5", "--json", path=tmp_path)
+    assert done == (3, "['--rounds', '5', '--json']\n", "")

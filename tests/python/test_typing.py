@@ -1,0 +1,84 @@
+"""An editor or a type checker knows torchplug, and torch.<device> through torchplug.device_module()."""
+
+import ast
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import torchplug
+from torchplug import _C, _device_module
+
+pytestmark = pytest.mark.accelerator("types are the same for every device", only="sim")
+
+PACKAGE = Path(torchplug.__file__).parent
+
+
+def mypy(folder, code):
+    """What mypy --strict says of a user's program."""
+    program = folder / "program.py"
+    program.write_text(textwrap.dedent(code))
+    site = PACKAGE.parent
+    # Where torchplug is installed for development, it is not where mypy looks.
+    environment = {} if site.name == "site-packages" else {"MYPYPATH": str(site)}
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder), program.name],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def test_a_users_program_passes(tmp_path):
+    code = """
+    import torch
+    import torchplug
+
+    device = torchplug.device_module()
+    count: int = device.device_count()
+    free, total = device.mem_get_info("sim:0")
+    name: str = device.get_device_properties(0).name + str(free / total)
+    stream: torch.Stream = device.Stream(priority=-1)
+    with device.device(1), device.stream(stream):
+        event: torch.Event = device.Event(enable_timing=True)
+        event.record()
+    x: torch.Tensor = device.FloatTensor(2, 3)
+    generators: tuple[torch.Generator, ...] = device.default_generators
+    device.manual_seed_all(3)
+    loaded: str = torchplug.load("libacme.so")
+    slow = [entry.op for entry in torchplug.ledger() if entry.way != "kernel" and entry.count > 1]
+    """
+    assert mypy(tmp_path, code) == (0, "Success: no issues found in 1 source file\n")
+
+
+def test_mistakes_are_found(tmp_path):
+    code = """
+    import torchplug
+
+    device = torchplug.device_module()
+    count: str = device.device_count()
+    device.synchronize(1.5)
+    device.nonsense()
+    torchplug.ledger()[0].nonsense
+    """
+    status, said = mypy(tmp_path, code)
+    assert status == 1
+    for line, word in ((5, "int"), (6, "float"), (7, "nonsense"), (8, "nonsense")):
+        assert any(s.startswith(f"program.py:{line}:") and word in s for s in said.splitlines())
+
+
+def test_the_stub_of_the_core_names_what_the_core_has():
+    stub = ast.parse((PACKAGE / "_C.pyi").read_text())
+    named = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+    assert named == {name for name in dir(_C) if not name.startswith("_")}
+
+
+def test_every_public_function_has_a_docstring():
+    module = _device_module.DeviceModule
+    public = [name for name in vars(module) if not name.startswith("_")]
+    assert [name for name in public if not getattr(module, name).__doc__] == []

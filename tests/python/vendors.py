@@ -1,0 +1,59 @@
+"""Vendors for the tests: plugins compiled from a few lines of C, and packages that announce them."""
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+DEVICE = """
+#include "base.h"
+plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {{
+  make_device(given, "{name}");
+  *out = &module;
+  return PLUG_OK;
+}}
+"""
+
+CRASHES = """
+#include <stdlib.h>
+#include "torchplug/plug.h"
+plug_status torchplug_plugin_v0(const plug_host *host, const plug_module **out) {
+  (void)host, (void)out;
+  abort();
+}
+"""
+
+HANGS = """
+#include <unistd.h>
+#include "torchplug/plug.h"
+plug_status torchplug_plugin_v0(const plug_host *host, const plug_module **out) {
+  (void)host, (void)out;
+  for (;;) pause();
+}
+"""
+
+
+def compile_plugin(folder, name, code=DEVICE):
+    """The path of a plugin, by default of a device called `name`."""
+    source, library = folder / f"{name}.c", folder / f"lib{name}.so"
+    source.write_text(code.format(name=name) if code is DEVICE else code)
+    include = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests' / 'plugins'}"]
+    command = ["cc", "-std=c11", "-shared", "-fPIC", *include, str(source), "-o", str(library)]
+    subprocess.run(command, check=True)
+    return library
+
+
+def install(folder, name, code, value=None, group="torchplug.devices"):
+    """Installs into `folder` a package of Python code that announces the device `name`."""
+    package = f"vendor_{name}"
+    (folder / f"{package}.py").write_text(code)
+    info = folder / f"{package}-1.5.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vendor-{name}\nVersion: 1.5\n")
+    entry = f"{name} = {package}:{value or 'PATH'}"
+    (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+
+
+def install_device(folder, name):
+    """Installs a vendor's package with a working device."""
+    install(folder, name, f"PATH = {str(compile_plugin(folder, name))!r}\n")

@@ -1,0 +1,7 @@
+"""`python -m torchplug` is `torchplug`."""
+
+import sys
+
+from torchplug.cli import main
+
+sys.exit(main())

@@ -1,0 +1,145 @@
+"""The device plugins that are installed, and which of them `import torch` uses.
+
+A vendor's package announces its plugin in the entry point group `torchplug.devices`: the name is the
+device's, the value is the library's path, or a function that gives it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import NamedTuple
+
+GROUP = "torchplug.devices"
+LAST_RESORT = "sim"
+EXAMPLE = "torchplug-hello"
+
+
+class Plugin(NamedTuple):
+    """An installed plugin. Nothing of it is imported or loaded before `resolve` is called."""
+
+    name: str
+    """The device's name; "" for a plugin given by path, which tells its name when it is loaded."""
+    distribution: str
+    """The package that brought it."""
+    version: str
+    """That package's version."""
+    resolve: Callable[[], str]
+    """The path of the library. Raises RuntimeError with one sentence if its package cannot say."""
+
+    @property
+    def is_vendors(self) -> bool:
+        """Whether installing it says that its device is wanted."""
+        return self.name != LAST_RESORT and self.distribution != EXAMPLE
+
+
+class Choice(NamedTuple):
+    """The plugin that `import torch` uses, or None, and the rule that says so."""
+
+    plugin: Plugin | None
+    rule: str
+    warning: str = ""
+
+
+def installed_plugins() -> dict[str, Plugin]:
+    """The plugins by name, in the order of their names."""
+    found = {entry_point.name: _announced(entry_point) for entry_point in entry_points(group=GROUP)}
+    return {name: found[name] for name in sorted(found)}
+
+
+def plugin_at(path: str) -> Plugin:
+    """The plugin in the library at `path`."""
+    return Plugin("", "", "", lambda: path)
+
+
+def is_path(wish: str) -> bool:
+    """Whether a value of TORCHPLUG_DEVICE means a file rather than a device's name."""
+    return os.sep in wish or wish.endswith(".so")
+
+
+def find(wish: str, plugins: Mapping[str, Plugin]) -> Plugin:
+    """The plugin that `wish` names or is the path of."""
+    if is_path(wish):
+        return plugin_at(wish)
+    if wish not in plugins:
+        raise RuntimeError(
+            f"There is no device plugin named '{wish}'. Choose one of: {', '.join(plugins)}, "
+            "the path of a plugin, or none."
+        )
+    return plugins[wish]
+
+
+def choose(wish: str, plugins: Mapping[str, Plugin], rival: Callable[[bool], str]) -> Choice:
+    """What TORCHPLUG_DEVICE=`wish` means; "" is no wish.
+
+    `rival(before)` names what else is this process's accelerator. With `before` also another backend that
+    has yet to be loaded counts, which a device nobody asked for must not keep from registering.
+    """
+    if wish == "none":
+        return Choice(None, "TORCHPLUG_DEVICE is none")
+    if wish:
+        rule = "a path" if is_path(wish) else "a name"
+        return Choice(find(wish, plugins), f"TORCHPLUG_DEVICE gives {rule}")
+    vendors = [plugin for plugin in plugins.values() if plugin.is_vendors]
+    other = rival(not vendors)
+    if other:
+        return Choice(None, f"{other} is here, and TORCHPLUG_DEVICE asks for nothing else")
+    if len(vendors) > 1:
+        names = ", ".join(plugin.name for plugin in vendors)
+        return Choice(
+            vendors[0],
+            "it is the first by name of the vendors' plugins",
+            f"torchplug uses the device '{vendors[0].name}', the first of the plugins installed: "
+            f"{names}. Set TORCHPLUG_DEVICE to one of them.",
+        )
+    if vendors:
+        return Choice(vendors[0], "it is the one vendor's plugin")
+    if LAST_RESORT in plugins:
+        return Choice(plugins[LAST_RESORT], "no vendor's plugin is installed")
+    return Choice(None, "no plugin is installed")
+
+
+def rival(before: bool) -> str:
+    """For `choose`: the accelerator that PyTorch has without torchplug, or ""."""
+    import torch
+
+    accelerator = torch.accelerator.current_accelerator()
+    if accelerator is not None:
+        taken = accelerator.type == torch._C._get_privateuse1_backend_name()
+        # A PyTorch built for GPUs, as most are, has none to lose on a machine without.
+        if taken or torch.accelerator.device_count() > 0:
+            return f"PyTorch's accelerator '{accelerator.type}'"
+    if before:
+        for entry_point in entry_points(group="torch.backends"):
+            if entry_point.name != "torchplug":
+                return f"the PyTorch backend '{entry_point.name}'"
+    return ""
+
+
+def _announced(entry_point: EntryPoint) -> Plugin:
+    distribution = entry_point.dist
+    package = "an unknown package" if distribution is None else distribution.name
+    version = "" if distribution is None else distribution.version
+
+    def resolve() -> str:
+        if not _is_device_name(entry_point.name):
+            raise RuntimeError(
+                f"{package} announces a device called '{entry_point.name}'. A device name is "
+                "lower-case letters, digits and '_', beginning with a letter."
+            )
+        try:
+            value = entry_point.load()
+            path: str = os.fspath(value() if callable(value) else value)
+            return path
+        except (Exception, SystemExit) as error:
+            raise RuntimeError(
+                f"{package} {version} cannot say where its plugin '{entry_point.name}' is: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+    return Plugin(entry_point.name, package, version, resolve)
+
+
+def _is_device_name(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and name.islower() and name[0] != "_"

@@ -1,0 +1,48 @@
+"""The command line, `torchplug`: one module for each subcommand, with `add` and `run`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from torchplug import __version__
+
+CODES = "exit codes: 0 fine, 1 something is wrong, 2 wrong usage"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code."""
+    from torchplug.cli import bench, demo, devices, doctor, run
+
+    parser = argparse.ArgumentParser(
+        prog="torchplug", description="Any accelerator in PyTorch.", epilog=CODES
+    )
+    parser.add_argument("--version", action="version", version=f"torchplug {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (devices, doctor, run, demo, bench):
+        added = commands.add_parser(
+            command.NAME,
+            help=command.SUMMARY,
+            description=command.DESCRIPTION,
+            epilog=CODES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add(added)
+        added.set_defaults(run=command.run)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments, rest = run.split(arguments) if arguments[:1] == [run.NAME] else (arguments, [])
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown and args.run is not bench.run:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    args.rest = rest or unknown
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `torchplug devices | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return code

@@ -1,0 +1,111 @@
+"""`torchplug devices`: the plugins that are installed and what each of them gives."""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from torchplug import _plugins, _text
+from torchplug.cli import inspection, output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NAME = "devices"
+SUMMARY = "the plugins that are installed and what they can do"
+DESCRIPTION = """Lists the installed plugins: version, ABI, path, devices, memory and what each gives of plug.h.
+Each plugin is loaded in a process of its own. Exits with 1 if one cannot be loaded."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("device", nargs="*", help="only these, by name or by path")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    installed = _plugins.installed_plugins()
+    try:
+        plugins = {wish: _plugins.find(wish, installed) for wish in args.device} or installed
+    except RuntimeError as error:
+        output.complain(str(error))
+        return 2
+    if not plugins:
+        output.complain("No plugin is installed. Install a vendor's package, or torchplug-sim.")
+    with output.looking("Loading the plugins"):
+        found = inspect_all(plugins)
+    if args.json:
+        output.print_json({"plugins": found})
+    else:
+        show(found)
+    return 1 if any(facts["error"] for facts in found) else 0
+
+
+def inspect_all(
+    plugins: dict[str, _plugins.Plugin], *, compute: bool = False
+) -> list[dict[str, Any]]:
+    """What each plugin is, in the order given. "error" is None if it can be loaded."""
+
+    def inspect(wish: str) -> dict[str, Any]:
+        plugin = plugins[wish]
+        facts = {"name": plugin.name or wish, "error": None}
+        facts |= {"package": plugin.distribution, "package_version": plugin.version}
+        return facts | inspection.inspect(wish, compute=compute)
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        return list(pool.map(inspect, plugins))
+
+
+def show(found: list[dict[str, Any]]) -> None:
+    console = output.console()
+    for number, facts in enumerate(found):
+        if number:
+            console.print()
+        package = f"{facts['package']} {facts['package_version']}".strip()
+        if facts["error"]:
+            console.print(f"[bold red]{facts['name']}[/]  {package}".rstrip())
+            console.print(f"  cannot be loaded: {facts['error']}", markup=False, soft_wrap=True)
+            continue
+        abi = ".".join(map(str, facts["abi"]))
+        heading = [f"[bold]{facts['name']}[/] {facts['version']}", f"ABI {abi}", package]
+        console.print("  ".join(filter(None, heading)))
+        console.print(f"  {facts['path']}", markup=False, soft_wrap=True)
+        show_devices(console, facts)
+        show_levels(console, facts)
+
+
+def show_devices(console: Console, facts: dict[str, Any]) -> None:
+    from rich.padding import Padding
+
+    if not facts["devices"]:
+        console.print(f"  {facts['no_device']}", markup=False, soft_wrap=True)
+        return
+    table = output.table(console, "device", "", "memory", "bus", right=("memory",))
+    for index, device in enumerate(facts["devices"]):
+        memory = _text.size(device["total_memory"])
+        table.add_row(f"{facts['name']}:{index}", device["name"], memory, device["bus_id"])
+    output.put(console, Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def show_levels(console: Console, facts: dict[str, Any]) -> None:
+    """What it gives of plug.h, level by level."""
+    from rich.padding import Padding
+
+    table = output.table(console, "", "", "")
+    given = [name for name, present in facts["capabilities"].items() if present]
+    absent = [name for name, present in facts["capabilities"].items() if not present]
+    table.add_row("L0 runtime", "gives", ", ".join(["the six", *given]))
+    if absent:
+        table.add_row("", "lacks", ", ".join(absent))
+    names = [schema.partition("(")[0].removeprefix("aten::") for schema in facts["kernels"]]
+    count = f"{len(names)} kernel{'' if len(names) == 1 else 's'}"
+    table.add_row("L1 kernels", "gives", f"{count}: {shorten(names)}" if names else "none")
+    dtypes = list(dict.fromkeys(t for device in facts["devices"] for t in device["dtypes"]))
+    if names and dtypes:
+        table.add_row("", "for", shorten(dtypes))
+    output.put(console, Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def shorten(words: list[str], most: int = 12) -> str:
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
