@@ -105,16 +105,31 @@ def rival(before: bool) -> str:
     import torch
 
     accelerator = torch.accelerator.current_accelerator()
-    if accelerator is not None:
-        taken = accelerator.type == torch._C._get_privateuse1_backend_name()
-        # A PyTorch built for GPUs, as most are, has none to lose on a machine without.
-        if taken or torch.accelerator.device_count() > 0:
-            return f"PyTorch's accelerator '{accelerator.type}'"
+    if accelerator is not None and not (accelerator.type == "cuda" and _lacks_driver()):
+        return f"PyTorch's accelerator '{accelerator.type}'"
     if before:
         for entry_point in entry_points(group="torch.backends"):
             if entry_point.name != "torchplug":
                 return f"the PyTorch backend '{entry_point.name}'"
     return ""
+
+
+def _lacks_driver() -> bool:
+    """Whether this PyTorch is built for NVIDIA's GPUs, as most are, on a machine that cannot have one.
+
+    PyTorch's own ways to count them start a thread, or make a later fork() useless.
+    """
+    import ctypes
+
+    import torch
+
+    if torch.version.cuda is None:
+        return False
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return True
+    return False
 
 
 def _announced(entry_point: EntryPoint) -> Plugin:

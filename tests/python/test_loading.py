@@ -1,5 +1,6 @@
 """Which plugin `import torch` loads, when, and what it says when it cannot."""
 
+import ctypes
 import inspect
 import os
 import subprocess
@@ -141,18 +142,28 @@ class TestBesideAnotherAccelerator:
         assert _plugins.choose("", self.plugins("sim"), later).plugin is None
         assert _plugins.choose("", self.plugins("acme", "sim"), later).plugin.name == "acme"
 
-    @pytest.mark.parametrize(("count", "found"), [(1, "cuda"), (0, "")])
-    def test_an_accelerator_counts_if_it_has_a_device(self, monkeypatch, count, found):
-        monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
-        monkeypatch.setattr(torch.accelerator, "device_count", lambda: count)
-        assert found in _plugins.rival(False)
-        assert bool(_plugins.rival(False)) == bool(found)
+    def pretend(self, monkeypatch, built_for, driver):
+        """A PyTorch with an accelerator called cuda."""
 
-    def test_another_backend_of_this_kind_counts_without_a_device(self, monkeypatch):
-        name = torch._C._get_privateuse1_backend_name()
-        monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device(name))
-        monkeypatch.setattr(torch.accelerator, "device_count", lambda: 0)
-        assert name in _plugins.rival(False)
+        def open_library(name):
+            if not driver:
+                raise OSError(f"{name}: cannot open shared object file")
+
+        monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+        monkeypatch.setattr(torch.version, "cuda", built_for)
+        monkeypatch.setattr(ctypes, "CDLL", open_library)
+
+    @pytest.mark.parametrize("built_for", ["13.0", None], ids=["for_cuda", "for_hip"])
+    def test_what_pytorch_was_built_with_counts(self, monkeypatch, built_for):
+        self.pretend(monkeypatch, built_for, driver=built_for is not None)
+        assert "'cuda'" in _plugins.rival(False)
+
+    def test_what_it_was_built_with_does_not_count_where_it_cannot_be(self, monkeypatch):
+        self.pretend(monkeypatch, "13.0", driver=False)
+        assert _plugins.rival(False) == ""
+
+    def test_a_device_that_is_registered_counts(self):
+        assert torch._C._get_privateuse1_backend_name() in _plugins.rival(False)
 
     def test_another_installed_backend_keeps_sim_away(self, tmp_path):
         install(tmp_path, "other", "def load(): pass", "load", group="torch.backends")

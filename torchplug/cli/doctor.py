@@ -178,6 +178,8 @@ def check_plugin(facts: dict[str, Any]) -> Check:
     package = facts["package"] or "the plugin"
     if facts["error"]:
         advice = f"Ask whoever made {package}, or uninstall it."
+        if not facts["package"]:
+            advice = "Check TORCHPLUG_DEVICE, or ask whoever made the plugin."
         return Check(subject, facts["error"], advice, "wrong")
     count = len(facts["devices"])
     if count == 0:

@@ -25,7 +25,7 @@ def table(on: Console, *columns: str, right: tuple[str, ...] = ()) -> Table:
     from rich.table import Table
 
     made = Table(
-        box=box.SIMPLE_HEAD if on.is_terminal else None,
+        box=box.SIMPLE_HEAD if on.is_terminal and any(columns) else None,
         pad_edge=False,
         show_header=any(columns),
         header_style="bold",
