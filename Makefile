@@ -1,7 +1,8 @@
-# Everything installed goes into .venv, everything built into build/.
+# Everything installed goes into .venv, everything built into build directories, wheels into dist/.
 #   make test        set up, build, run all tests
 #   make test-full   the same, with every sample of every operator
 #   make demo        set up, build, train two small models on the default device
+#   make wheel       set up, build, pack the core and each device into dist/
 #   make lint        clang-tidy over the core and the plugins (slow)
 
 PYTHON ?= python3
@@ -10,21 +11,33 @@ BIN := .venv/bin
 DEBIAN := $(CURDIR)/.venv/debian
 JOBS := $(shell nproc)
 
-CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp')
+DEVICES := devices/sim examples/hello
+
+CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 PYTEST = $(BIN)/pytest -n $(JOBS)
 
-.PHONY: setup build check test test-full demo lint clean
+.PHONY: setup build wheel check test test-full demo lint clean
 
 setup: .venv/ready
-.venv/ready: requirements-dev.txt tools/fetch_debian.sh
+.venv/ready: requirements-dev.txt tests/clients/requirements.txt tools/fetch_debian.sh
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet '$(TORCH)' -r requirements-dev.txt
+	$(BIN)/pip install --quiet '$(TORCH)' -r requirements-dev.txt -r tests/clients/requirements.txt
 	tools/fetch_debian.sh $(DEBIAN)
 	touch $@
 
+# With the tools in .venv. Every package keeps its build tree, so that installing and packing compile once.
+# A device's library is compiled in the core's tree too, for the C++ tests; with ccache that costs nothing.
+PIP := PATH=$(CURDIR)/$(BIN):$$PATH CMAKE_PREFIX_PATH=$(DEBIAN)/usr CMAKE_GENERATOR=Ninja \
+  CMAKE_CXX_COMPILER_LAUNCHER=$(shell command -v ccache) SKBUILD_CMAKE_DEFINE=TORCHPLUG_TESTS=ON $(BIN)/pip
+PACKAGING := --quiet --no-build-isolation --no-deps
+
 build: setup
-	PATH=$(CURDIR)/$(BIN):$$PATH CMAKE_PREFIX_PATH=$(DEBIAN)/usr CMAKE_GENERATOR=Ninja \
-	  $(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
+	$(PIP) install $(PACKAGING) $(DEVICES:%=./%)
+	$(PIP) install $(PACKAGING) --editable .
+
+wheel: build
+	rm -rf dist
+	$(PIP) wheel $(PACKAGING) --wheel-dir dist $(DEVICES:%=./%) .
 
 check: build
 	$(BIN)/ruff check .
@@ -32,7 +45,7 @@ check: build
 	$(BIN)/mypy --strict torchplug
 	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
-test: check
+test: check wheel
 	$(BIN)/ctest --test-dir build --output-on-failure --parallel $(JOBS)
 	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators
 	TORCHPLUG_DEVICE=sim $(PYTEST) tests
@@ -47,4 +60,4 @@ lint: build
 	$(BIN)/clang-tidy -p build --quiet $(filter src/%.cpp devices/%.cpp,$(CPP_FILES))
 
 clean:
-	rm -rf build .venv
+	rm -rf build $(DEVICES:%=%/build) dist .venv

@@ -7,14 +7,13 @@ device's, the value is the library's path, or a function that gives it.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import NamedTuple
 
 GROUP = "torchplug.devices"
 LAST_RESORT = "sim"
+EXAMPLE = "torchplug-hello"
 
 
 class Plugin(NamedTuple):
@@ -32,7 +31,7 @@ class Plugin(NamedTuple):
     @property
     def is_vendors(self) -> bool:
         """Whether installing it says that its device is wanted."""
-        return self.name != LAST_RESORT and self.distribution != "torchplug"
+        return self.name != LAST_RESORT and self.distribution != EXAMPLE
 
 
 class Choice(NamedTuple):
@@ -45,9 +44,7 @@ class Choice(NamedTuple):
 
 def installed_plugins() -> dict[str, Plugin]:
     """The plugins by name, in the order of their names."""
-    found = _bundled()
-    for entry_point in entry_points(group=GROUP):
-        found[entry_point.name] = _announced(entry_point)
+    found = {entry_point.name: _announced(entry_point) for entry_point in entry_points(group=GROUP)}
     return {name: found[name] for name in sorted(found)}
 
 
@@ -161,22 +158,3 @@ def _announced(entry_point: EntryPoint) -> Plugin:
 
 def _is_device_name(name: str) -> bool:
     return name.isascii() and name.isidentifier() and name.islower() and name[0] != "_"
-
-
-def _bundled() -> dict[str, Plugin]:
-    """The plugins beside the compiled core, which an editable install keeps apart from the sources."""
-    from importlib.util import find_spec
-
-    from torchplug import __version__
-
-    core = sys.modules.get("torchplug._C") or find_spec("torchplug._C")
-    origin = getattr(core, "__file__", None) or getattr(core, "origin", None)
-    if origin is None:
-        return {}
-
-    def bundled(path: Path) -> Plugin:
-        name = path.stem.removeprefix("lib")
-        return Plugin(name, "torchplug", __version__, lambda: str(path))
-
-    plugins = map(bundled, (Path(origin).parent / "plugins").glob("lib*.so"))
-    return {plugin.name: plugin for plugin in plugins}

@@ -2,19 +2,21 @@
 
 import re
 import subprocess
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 import torch  # noqa: F401  torchplug's bindings need its libraries
 import torchplug._C
+from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parents[2]
-PLUGINS = sorted((Path(torchplug._C.__file__).parent / "plugins").glob("*.so"))
+PLUGINS = {entry.name: Path(entry.load()) for entry in entry_points(group="torchplug.devices")}
 DEVICE_SOURCES = sorted(
     path
     for directory in ("devices", "examples")
     for path in (ROOT / directory).rglob("*")
-    if path.suffix in (".c", ".cpp", ".h")
+    if path.suffix in (".c", ".cpp", ".h") and "build" not in path.parts
 )
 CORE_SOURCES = sorted(path for path in (ROOT / "src").rglob("*") if path.suffix in (".cpp", ".h"))
 
@@ -32,6 +34,8 @@ LAYERS = {
     "runtime": {"plugin", "runtime"},
     "aten": {"plugin", "runtime", "aten"},
 }
+
+EXTENSION_HEADER = ROOT / "include" / "torchplug" / "torchplug.hpp"
 
 FOREIGN_HEADER = re.compile(r"#\s*include\s*[<\"](torch/|ATen/|c10/|caffe2/|pybind11/|Python\.h)")
 FOREIGN_SYMBOL = re.compile(
@@ -108,18 +112,37 @@ def test_a_device_needs_plug_h_its_own_headers_and_the_systems(path):
     assert not [header for header in headers if header.name == "Python.h"]
 
 
-def test_the_plugins_are_where_torchplug_looks_for_them():
-    assert {"libhello.so", "libsim.so"} <= {path.name for path in PLUGINS}
+def test_the_header_for_extensions_needs_plug_h_and_pytorch_alone():
+    included = re.findall(r'#include [<"](.*)[>"]', EXTENSION_HEADER.read_text())
+    own = {name for name in included if not name.startswith(("ATen/", "c10/")) and "/" in name}
+    assert own == {"torchplug/plug.h"}
 
 
-@pytest.mark.parametrize("path", PLUGINS, ids=lambda path: path.name)
+def test_the_header_for_extensions_compiles_alone_in_the_oldest_cpp_that_pytorch_does(tmp_path):
+    def compiles(standard, header):
+        source = tmp_path / "header.cpp"
+        source.write_text(f"#include <{header}>\n")
+        system = [f"-isystem{path}" for path in cpp_extension.include_paths()]
+        warnings = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+        command = ["c++", f"-std={standard}", "-fsyntax-only", f"-I{ROOT / 'include'}", *system]
+        return subprocess.run([*command, *warnings, source], check=False).returncode == 0
+
+    oldest = "c++17" if compiles("c++17", "c10/core/DeviceGuard.h") else "c++20"
+    assert compiles(oldest, "torchplug/torchplug.hpp")
+
+
+def test_every_device_is_announced_to_torchplug():
+    assert PLUGINS.keys() >= DEVICES
+
+
+@pytest.mark.parametrize("path", PLUGINS.values(), ids=PLUGINS)
 def test_a_built_plugin_exports_one_symbol(path):
     symbols = run("nm", "-D", "--defined-only", "--format=posix", path)
     names = [line.split()[0].split("@")[0] for line in symbols.splitlines()]
     assert names == ["torchplug_plugin_v0"]
 
 
-@pytest.mark.parametrize("path", PLUGINS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PLUGINS.values(), ids=PLUGINS)
 def test_a_built_plugin_imports_nothing_of_pytorch_or_python(path):
     symbols = run("nm", "-D", "--undefined-only", "--format=posix", path)
     names = [line.split()[0] for line in symbols.splitlines()]

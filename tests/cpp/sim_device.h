@@ -50,7 +50,7 @@ class Job final : public torchplug::HostJob {
 };
 
 inline void enqueue(const torchplug::Stream& stream, std::function<void()> work) {
-  stream.enqueue(std::make_unique<Job>(std::move(work)));
+  stream.enqueue(torchplug::HostJobPtr(std::make_unique<Job>(std::move(work)).release()));
 }
 
 // Holds a stream until it is opened.

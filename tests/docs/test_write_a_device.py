@@ -22,6 +22,29 @@ def test_every_piece_of_code_is_in_hello_c(block):
     assert block in SOURCE
 
 
+@pytest.mark.parametrize(
+    ("language", "file"),
+    [
+        ("cmake", "CMakeLists.txt"),
+        ("toml", "pyproject.toml"),
+        ("python", "torchplug_hello/__init__.py"),
+    ],
+)
+def test_every_piece_of_the_package_is_in_its_file(language, file):
+    pieces = blocks(language)[1:] if language == "python" else blocks(language)
+    assert pieces
+    for piece in pieces:
+        assert piece in (ROOT / "examples/hello" / file).read_text()
+
+
+def test_the_wheel_is_named_as_the_page_says():
+    name = re.search(r"pip install (\S+)\.whl", PAGE)[1]
+    version = re.search(
+        r'^version = "(.*)"', (ROOT / "examples/hello/pyproject.toml").read_text(), re.MULTILINE
+    )
+    assert name == f"torchplug_hello-{version[1]}-py3-none-linux_x86_64"
+
+
 def test_the_whole_of_the_six_functions_is_on_the_page():
     page = "".join(blocks("c"))
     for function in re.findall(r"^static plug_status (\w+)\(", SOURCE, re.MULTILINE):

@@ -1,0 +1,120 @@
+#pragma once
+// torchplug.hpp - for a PyTorch extension in C++ that gives the device work of its own.
+//
+// Tensors, c10::Stream, c10::Event and the guards work on the device as on any other, and
+// this header includes them. Declared here is what c10/cuda has beyond that, and the way
+// from PyTorch's objects to those of plug.h, which a vendor's own library takes.
+//
+//   in c10/cuda                                 here
+//   getCurrentCUDAStream(device)                current_stream(device)
+//   getStreamFromPool(high, device)             stream_from_pool(priority, device)
+//   setCurrentCUDAStream(stream)                set_current_stream(stream)
+//   stream.stream()                             native_handle(stream)
+//   stream.query(), stream.synchronize()        the same, of c10::Stream
+//   cudaLaunchHostFunc                          enqueue(stream, job)
+//   at::cuda::CUDAEvent event                   c10::Event event(c10::kPrivateUse1)
+//   CUDAGuard guard(tensor.device())            c10::DeviceGuard guard(tensor.device())
+//   CUDAStreamGuard guard(stream)               c10::StreamGuard guard(stream)
+//   CUDACachingAllocator: raw_alloc          allocate(bytes, stream)
+//   CUDACachingAllocator: recordStream          record_stream(data, stream)
+//   tensor.data_ptr()                           memory_of(tensor)
+//   C10_CUDA_CHECK(status)                      check(status, what, device)
+//
+// Any thread may call any function. One that fails throws c10::Error with one sentence. A
+// device index of -1 is the calling thread's current device. The header is C++17; the
+// functions are in libtorchplug. torchplug.cpp_extension, in Python, builds with both. An
+// extension, like libtorchplug, is built for one minor version of PyTorch.
+
+#include <ATen/core/TensorBase.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+#include <c10/core/StreamGuard.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "torchplug/plug.h"
+
+namespace torchplug {
+
+// ------------------------------- the plugin --------------------------------
+
+// Loads the plugin at `path` as the device of this process and returns the device's name.
+// For programs without Python: in Python, `import torch` has done it. Loading the same
+// plugin again does nothing.
+PLUG_EXPORT std::string activate(const std::string &path);
+
+// The device's name, "sim", and the file its plugin was loaded from.
+PLUG_EXPORT const std::string &plugin_name();
+PLUG_EXPORT const std::string &plugin_path();
+
+// The plugin's functions. An optional one that it lacks is NULL; if it asked for
+// PLUG_SERIALIZE, each takes the lock. Devices, streams and memory to call them with come
+// from plugin_index, native_handle and memory_of.
+PLUG_EXPORT const plug_runtime &plugin_runtime();
+
+// Throws unless `status` is PLUG_OK: what was being done, on which device, and why it
+// failed in the plugin's words. Call it on the thread that got the status.
+PLUG_EXPORT void check(plug_status status, const char *what, c10::DeviceIndex device);
+
+// --------------------------------- devices ---------------------------------
+
+// Zero if no plugin is loaded or it finds none.
+PLUG_EXPORT c10::DeviceIndex device_count() noexcept;
+PLUG_EXPORT c10::DeviceIndex current_device() noexcept;
+PLUG_EXPORT void set_current_device(c10::DeviceIndex device);
+
+// What the plugin calls the device, as plug_mem::device does: TORCHPLUG_VISIBLE_DEVICES
+// may hide devices from PyTorch and change their order.
+PLUG_EXPORT std::int32_t plugin_index(c10::DeviceIndex device);
+
+// Waits for all streams of the device, then throws what failed on it meanwhile.
+PLUG_EXPORT void synchronize_device(c10::DeviceIndex device);
+
+// --------------------------------- streams ---------------------------------
+
+// The calling thread's current stream of the device; operators called now go there.
+PLUG_EXPORT c10::Stream current_stream(c10::DeviceIndex device = -1);
+PLUG_EXPORT c10::Stream default_stream(c10::DeviceIndex device = -1);
+
+// One of a fixed number of streams per priority, in turn; a smaller number is more
+// urgent. Throws on a device without streams, where the default stream is the only one.
+PLUG_EXPORT c10::Stream stream_from_pool(int priority = 0, c10::DeviceIndex device = -1);
+
+// Makes it the calling thread's current stream of its device; leaves the current device.
+PLUG_EXPORT void set_current_stream(const c10::Stream &stream);
+
+// The plugin's stream: NULL is the default stream. Opens the device, so that what takes
+// the handle may be called at once.
+PLUG_EXPORT plug_stream native_handle(const c10::Stream &stream);
+
+// Runs `job` on a thread of the host, after all work given to the stream so far and
+// before all given later. What it throws is thrown again where the device is next waited
+// for. It may call no function of the plugin, so it must not use the device's tensors; it
+// may use host views. Where the plugin has no host_func, waits for the stream and runs it
+// at once.
+PLUG_EXPORT void enqueue(const c10::Stream &stream, std::function<void()> job);
+
+// --------------------------------- memory ----------------------------------
+
+// Uninitialised memory of PyTorch's allocator for the device, counted as a tensor's is.
+// Once freed, it may be given out again to what is enqueued on `stream` later; work on
+// any other stream that uses it is made known by record_stream before it is freed.
+PLUG_EXPORT c10::DataPtr allocate(std::size_t bytes, const c10::Stream &stream);
+PLUG_EXPORT void record_stream(const c10::DataPtr &data, const c10::Stream &stream);
+
+// Where the first element lies, as plug.h says it; base is NULL if there is no memory.
+// The address that PyTorch holds is good for arithmetic only: pass this to the plugin.
+PLUG_EXPORT plug_mem memory_of(const at::TensorBase &tensor);
+PLUG_EXPORT plug_mem memory_of(const c10::DataPtr &data);
+
+// Where the host may use it while the stream order allows: inside enqueue, or after the
+// stream was waited for. NULL if there is no memory or the host cannot reach it.
+PLUG_EXPORT void *host_view_of(const at::TensorBase &tensor);
+PLUG_EXPORT void *host_view_of(const c10::DataPtr &data);
+
+}  // namespace torchplug

@@ -1,0 +1,218 @@
+// What torchplug.hpp promises to extensions, on a device with streams, on a synchronous one, and on one
+// whose memory has no addresses. Calls it as an extension would: from outside the core's namespace.
+
+#include "torchplug/torchplug.hpp"
+
+#include <cstring>
+
+#include "sim_device.h"
+#include "tensors.h"
+
+namespace {
+
+using torchplug_test::alone;
+using torchplug_test::device;
+using torchplug_test::error_of;
+using torchplug_test::expect_one_sentence;
+using torchplug_test::expect_says;
+using torchplug_test::Gate;
+using torchplug_test::numbers;
+using torchplug_test::on_device;
+using torchplug_test::on_sim;
+
+TEST(Extension, says_which_plugin_it_runs_on) {
+  on_sim([] {
+    EXPECT_EQ(torchplug::plugin_name(), "sim");
+    EXPECT_EQ(torchplug::plugin_path(), SIM_LIBRARY);
+    EXPECT_NE(torchplug::plugin_runtime().host_func, nullptr);
+  });
+}
+
+TEST(Extension, without_a_plugin_there_is_no_device_and_the_rest_says_what_to_do) {
+  alone([] {
+    EXPECT_EQ(torchplug::device_count(), 0);
+    expect_says(error_of([] { torchplug::plugin_name(); }),
+                {"No device plugin is loaded", "TORCHPLUG_DEVICE"});
+  });
+}
+
+TEST(Extension, the_plugins_functions_take_native_streams_and_places_in_memory) {
+  on_sim([] {
+    const c10::Stream stream = torchplug::stream_from_pool(0, 1);
+    const c10::StreamGuard guard(stream);
+    const at::Tensor from = on_device(numbers({8}), 1);
+    const at::Tensor to = at::full({8}, 0.0, from.options());
+    const plug_mem source = torchplug::memory_of(from.narrow(0, 4, 4));
+    const plug_mem target = torchplug::memory_of(to.narrow(0, 2, 4));
+    EXPECT_EQ(source.device, 1);
+    torchplug::check(
+        torchplug::plugin_runtime().copy(1, torchplug::native_handle(stream), &target, &source, 16), "copy",
+        1);
+    const at::Tensor expected = at::full({8}, 0.0);
+    expected.narrow(0, 2, 4).copy_(numbers({8}).narrow(0, 4, 4));
+    torchplug_test::expect_same(to, expected);
+  });
+}
+
+TEST(Extension, the_plugin_numbers_its_devices_itself) {
+  alone([] {
+    ::setenv("TORCHPLUG_VISIBLE_DEVICES", "1", 1);
+    torchplug::activate(SIM_LIBRARY);
+    EXPECT_EQ(torchplug::device_count(), 1);
+    EXPECT_EQ(torchplug::plugin_index(0), 1);
+    EXPECT_EQ(torchplug::memory_of(on_device(numbers({4}))).device, 1);
+    EXPECT_EQ(torchplug::memory_of(torchplug::allocate(0, torchplug::current_stream())).device, 1);
+  });
+}
+
+TEST(Extension, a_failure_of_the_plugin_is_thrown_in_its_words) {
+  on_sim([] {
+    const plug_mem nowhere{nullptr, 0, 7, 0};
+    const std::string error = error_of([&] {
+      torchplug::check(torchplug::plugin_runtime().copy(0, nullptr, &nowhere, &nowhere, 1), "copy", 0);
+    });
+    expect_one_sentence(error);
+    expect_says(error, {"sim:0", "copy"});
+  });
+}
+
+TEST(Extension, a_native_handle_opens_the_device) {
+  on_sim([] {
+    const plug_stream stream = torchplug::native_handle(torchplug::default_stream(1));
+    EXPECT_EQ(stream, nullptr) << "the default stream";
+    EXPECT_EQ(torchplug::plugin_runtime().stream_sync(1, stream), PLUG_OK);
+  });
+}
+
+TEST(Extension, a_device_index_left_out_is_the_current_device) {
+  on_sim([] {
+    torchplug::set_current_device(1);
+    EXPECT_EQ(torchplug::current_device(), 1);
+    EXPECT_EQ(torchplug::current_stream().device(), device(1));
+    EXPECT_EQ(torchplug::default_stream().device(), device(1));
+    EXPECT_EQ(torchplug::stream_from_pool().device(), device(1));
+    expect_says(error_of([] { torchplug::set_current_device(2); }), {"sim:2", "0 to 1"});
+  });
+}
+
+TEST(Extension, a_stream_set_current_leaves_the_current_device) {
+  on_sim([] {
+    const c10::Stream stream = torchplug::stream_from_pool(0, 1);
+    torchplug::set_current_stream(stream);
+    EXPECT_EQ(torchplug::current_device(), 0);
+    EXPECT_EQ(torchplug::current_stream(1), stream);
+    EXPECT_EQ(torchplug::current_stream(0), torchplug::default_stream(0));
+  });
+}
+
+TEST(Extension, a_stream_of_another_device_type_is_refused) {
+  on_sim([] {
+    const c10::Stream foreign(c10::Stream::DEFAULT, c10::Device(c10::kCPU));
+    const std::string error = error_of([&] { torchplug::native_handle(foreign); });
+    expect_one_sentence(error);
+    expect_says(error, {"'sim'", "'cpu'", "current_stream"});
+  });
+}
+
+TEST(Extension, a_job_runs_between_the_work_before_and_after_it) {
+  on_sim([] {
+    const c10::Stream stream = torchplug::stream_from_pool();
+    const c10::StreamGuard guard(stream);
+    at::Tensor x = on_device(numbers({64}));
+    torchplug::synchronize_device(0);
+    Gate gate{torchplug::Stream(stream)};
+    x.add_(1);
+    torchplug::enqueue(stream, [view = static_cast<float*>(torchplug::host_view_of(x))] {
+      for (int i = 0; i < 64; ++i) view[i] *= 3;
+    });
+    x.add_(2);
+    EXPECT_FALSE(stream.query()) << "nothing waited for the gate";
+    gate.open();
+    torchplug_test::expect_same(x, numbers({64}).add(1).mul(3).add(2));
+  });
+}
+
+TEST(Extension, what_a_job_throws_is_thrown_where_the_device_is_next_waited_for) {
+  on_sim([] {
+    const c10::Stream stream = torchplug::current_stream();
+    torchplug::enqueue(stream, [] { throw std::out_of_range("seven is out of range"); });
+    EXPECT_EQ(error_of<std::out_of_range>([&] { torchplug::synchronize_device(0); }),
+              "seven is out of range");
+    stream.synchronize();
+  });
+}
+
+TEST(Extension, allocated_memory_is_counted_until_it_is_freed_and_is_given_out_again_on_its_stream) {
+  on_sim([] {
+    const auto allocated = [] {
+      return c10::getDeviceAllocator(c10::kPrivateUse1)->getDeviceStats(1).allocated_bytes[0].current;
+    };
+    const int64_t before = allocated();
+    const c10::Stream stream = torchplug::default_stream(1);
+    c10::DataPtr data = torchplug::allocate(1 << 20, stream);
+    EXPECT_EQ(data.device(), device(1));
+    EXPECT_GE(allocated() - before, 1 << 20);
+    const plug_mem first = torchplug::memory_of(data);
+    EXPECT_EQ(first.device, 1);
+    data.clear();
+    EXPECT_EQ(allocated(), before);
+    data = torchplug::allocate(1 << 20, stream);
+    EXPECT_EQ(torchplug::memory_of(data).base, first.base);
+  });
+}
+
+TEST(Extension, recorded_memory_is_not_given_out_before_the_other_stream_is_done_with_it) {
+  on_sim([] {
+    const c10::Stream home = torchplug::default_stream();
+    const c10::Stream other = torchplug::stream_from_pool();
+    c10::DataPtr data = torchplug::allocate(1 << 20, home);
+    const void* address = data.get();
+    Gate gate{torchplug::Stream(other)};
+    torchplug::record_stream(data, other);
+    data.clear();
+    EXPECT_NE(torchplug::allocate(1 << 20, home).get(), address);
+  });
+}
+
+TEST(Extension, no_bytes_are_no_memory) {
+  on_sim([] {
+    const c10::DataPtr nothing = torchplug::allocate(0, torchplug::default_stream(1));
+    EXPECT_EQ(torchplug::memory_of(nothing).base, nullptr);
+    EXPECT_EQ(torchplug::memory_of(nothing).device, 1);
+    EXPECT_EQ(torchplug::host_view_of(nothing), nullptr);
+    EXPECT_EQ(torchplug::host_view_of(at::empty({0}, device(0))), nullptr);
+  });
+}
+
+TEST(Extension, memory_that_is_not_the_devices_is_refused) {
+  on_sim([] {
+    expect_says(error_of([] { torchplug::memory_of(numbers({4})); }), {"does not belong to device 'sim'"});
+    expect_says(error_of([] { torchplug::host_view_of(numbers({4})); }), {"does not belong to device 'sim'"});
+  });
+}
+
+TEST(Extension, on_a_synchronous_device_a_job_runs_at_once_and_no_host_view_is_given) {
+  alone([] {
+    EXPECT_EQ(torchplug::activate(HELLO_LIBRARY), "hello");
+    bool ran = false;
+    torchplug::enqueue(torchplug::current_stream(), [&ran] { ran = true; });
+    EXPECT_TRUE(ran);
+    EXPECT_EQ(torchplug::host_view_of(on_device(numbers({4}))), nullptr);
+    expect_says(error_of([] { torchplug::stream_from_pool(); }), {"hello", "synchronous"});
+  });
+}
+
+TEST(Extension, a_place_in_memory_without_addresses_is_a_base_and_an_offset) {
+  alone([] {
+    torchplug::activate(torchplug_test::plugin_path("opaque"));
+    const at::Tensor x = on_device(numbers({8}));
+    const plug_mem whole = torchplug::memory_of(x);
+    const plug_mem part = torchplug::memory_of(x.narrow(0, 3, 2));
+    EXPECT_EQ(part.base, whole.base);
+    EXPECT_EQ(part.offset - whole.offset, 3 * sizeof(float));
+    const c10::DataPtr data = torchplug::allocate(64, torchplug::current_stream());
+    EXPECT_NE(torchplug::memory_of(data).base, whole.base);
+  });
+}
+
+}  // namespace
