@@ -19,7 +19,7 @@ std::atomic<uint64_t> call_sequence{0};
 plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flags) {
   plug_call call{};
   call.size = sizeof call;
-  call.device = plugin_index(stream_.device());
+  call.device = unchecked_plugin_index(stream_.device());
   call.stream = stream_.handle();
   call.user = kernel_.user;
   call.args = arguments.data();

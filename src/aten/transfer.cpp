@@ -39,6 +39,13 @@ ByteSpan span_of(const at::TensorBase& tensor) {
   return {first * itemsize, (last + 1) * itemsize};
 }
 
+plug_mem memory_of(const at::TensorBase& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
+  if (storage.data() == nullptr) return {nullptr, 0, plugin_index(impl.device().index()), 0};
+  return memory_of(impl, storage);
+}
+
 void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Stream& stream) {
   copy_bytes({host, 0, PLUG_HOST, 0}, memory, bytes, stream);
 }

@@ -20,12 +20,11 @@ struct ByteSpan {
 ByteSpan span_of(const at::TensorBase& tensor);
 
 // Where the first element of a device tensor lies.
-inline plug_mem memory_of(const at::TensorBase& tensor) {
-  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  const c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
-  if (C10_UNLIKELY(storage.data() == nullptr)) return {nullptr, 0, plugin_index(impl.device().index()), 0};
+plug_mem memory_of(const at::TensorBase& tensor);
+// The same, of one that has memory.
+inline plug_mem memory_of(const c10::TensorImpl& tensor, const c10::StorageImpl& storage) {
   plug_mem memory = DeviceAllocator::instance().locate(storage).memory();
-  memory.offset += static_cast<uint64_t>(impl.storage_offset()) * impl.itemsize();
+  memory.offset += static_cast<uint64_t>(tensor.storage_offset()) * tensor.itemsize();
   return memory;
 }
 
@@ -33,9 +32,12 @@ inline plug_mem memory_of(const at::TensorBase& tensor) {
 inline plug_tensor describe(const at::TensorBase& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   plug_tensor described;
-  described.mem = C10_LIKELY(impl.device_type() == kDeviceType)
-                      ? memory_of(tensor)
-                      : plug_mem{const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
+  const c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
+  if (C10_UNLIKELY(impl.device_type() != kDeviceType)) {
+    described.mem = {const_cast<void*>(tensor.const_data_ptr()), 0, PLUG_HOST, 0};
+  } else {
+    described.mem = storage.data() == nullptr ? memory_of(tensor) : memory_of(impl, storage);
+  }
   described.dtype = to_plug_dtype(c10::typeMetaToScalarType(impl.dtype())).value_or(0);
   const c10::IntArrayRef sizes = impl.sizes();
   described.ndim = static_cast<int32_t>(sizes.size());

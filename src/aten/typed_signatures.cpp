@@ -125,6 +125,8 @@ std::optional<torch::CppFunction> make_typed(std::unique_ptr<OperatorKernel>& ke
   const c10::FunctionSchema& schema = facts.handle.schema();
   const bool gives_a_tensor = schema.returns().size() == 1 && facts.returns_tensors;
   if (!gives_a_tensor || facts.is_view || facts.is_out_form || facts.is_random) return std::nullopt;
+  // In place, a kernel's output needs what only the boxed way looks at.
+  if (facts.writes_any && kernel->bound() != nullptr) return std::nullopt;
   const std::string code = code_of_schema(schema);
   const auto found = makers().find(code);
   if (found == makers().end()) return std::nullopt;

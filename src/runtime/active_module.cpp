@@ -32,6 +32,8 @@ const Module& load(Choice& chosen) {
 
 }  // namespace
 
+constinit std::atomic<const Module*> detail::loaded_module{nullptr};
+
 void choose_module(const std::string& name, const std::string& path, void (*prepare)(Module&)) {
   std::lock_guard lock(load_lock);
   const Choice* before = choice.load(std::memory_order_acquire);

@@ -25,7 +25,7 @@ inline const plug_runtime& runtime() { return active_module().runtime; }
 [[noreturn]] void refuse_second_module(const std::string& name, const std::string& path);
 
 namespace detail {
-inline constinit std::atomic<const Module*> loaded_module{nullptr};
+extern std::atomic<const Module*> loaded_module;
 const Module& load_chosen_module();
 }  // namespace detail
 

@@ -152,6 +152,8 @@ void shut_down() {
 
 }  // namespace
 
+constinit detail::DeviceSlots detail::device_slots{};
+
 bool DeviceInfo::holds(plug_dtype dtype) const {
   return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
 }
@@ -165,6 +167,11 @@ DeviceIndex device_count() noexcept {
 const DeviceInfo& device_info(DeviceIndex device) {
   check_index(device);
   return devices().all[static_cast<size_t>(device)];
+}
+
+int32_t plugin_index(DeviceIndex device) {
+  if (C10_UNLIKELY(!is_open(device))) check_index(device);
+  return unchecked_plugin_index(device);
 }
 
 DeviceIndex visible_index(int32_t plugins) noexcept {
@@ -222,7 +229,8 @@ void detail::open_device(DeviceIndex device) {
   slot.life = Life::kOpen;
 }
 
-void detail::throw_failure(plug_status status, const char* what, DeviceIndex device) {
+void check(plug_status status, const char* what, DeviceIndex device) {
+  if (C10_LIKELY(status == PLUG_OK)) return;
   const std::string where =
       device < 0 ? active_module().name : active_module().name + ":" + std::to_string(int{device});
   std::string said = take_plugin_error();

@@ -41,9 +41,10 @@ struct DeviceInfo {
 DeviceIndex device_count() noexcept;
 const DeviceInfo& device_info(DeviceIndex device);
 
-// What the plugin calls the device. Every index that crosses plug.h is one of these. Unchecked: the
-// device has been opened, or its information asked for.
-inline int32_t plugin_index(DeviceIndex device) noexcept;
+// What the plugin calls the device. Every index that crosses plug.h is one of these.
+int32_t plugin_index(DeviceIndex device);
+// For a device that has been opened.
+inline int32_t unchecked_plugin_index(DeviceIndex device) noexcept;
 // The other way round; -1 for a device that is not visible.
 DeviceIndex visible_index(int32_t plugins) noexcept;
 
@@ -64,7 +65,7 @@ void shut_down_at_exit();
 bool launch_blocking() noexcept;
 
 // Throws for every status but PLUG_OK: what was being done, on which device, in the plugin's words.
-inline void check(plug_status status, const char* what, DeviceIndex device);
+void check(plug_status status, const char* what, DeviceIndex device);
 
 // Behind the functions above, which every operator calls.
 namespace detail {
@@ -75,14 +76,14 @@ struct DeviceSlot {
   std::atomic<Life> life{Life::kClosed};
   int32_t plugins_index = 0;
 };
-inline constinit std::array<DeviceSlot, std::numeric_limits<DeviceIndex>::max() + 1> device_slots{};
+using DeviceSlots = std::array<DeviceSlot, std::numeric_limits<DeviceIndex>::max() + 1>;
+extern DeviceSlots device_slots;
 
 void open_device(DeviceIndex device);
-[[noreturn]] void throw_failure(plug_status status, const char* what, DeviceIndex device);
 
 }  // namespace detail
 
-int32_t plugin_index(DeviceIndex device) noexcept {
+int32_t unchecked_plugin_index(DeviceIndex device) noexcept {
   return detail::device_slots[static_cast<size_t>(device)].plugins_index;
 }
 
@@ -94,10 +95,6 @@ bool is_open(DeviceIndex device) noexcept {
 
 void ensure_open(DeviceIndex device) {
   if (C10_UNLIKELY(!is_open(device))) detail::open_device(device);
-}
-
-void check(plug_status status, const char* what, DeviceIndex device) {
-  if (C10_UNLIKELY(status != PLUG_OK)) detail::throw_failure(status, what, device);
 }
 
 }  // namespace torchplug

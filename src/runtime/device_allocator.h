@@ -66,7 +66,9 @@ void release_block(void* context);
 
 }  // namespace detail
 
-plug_mem Placement::memory() const { return {block->base, offset, plugin_index(block->stream.device()), 0}; }
+plug_mem Placement::memory() const {
+  return {block->base, offset, unchecked_plugin_index(block->stream.device()), 0};
+}
 
 Placement DeviceAllocator::locate(const c10::StorageImpl& storage) const {
   const c10::DataPtr& data = storage.data_ptr();

@@ -189,7 +189,7 @@ TEST(DeviceAllocator, an_out_of_memory_error_says_how_much_of_what_there_is) {
   on_sim([] {
     const c10::DataPtr held = allocator().allocate_on(new_stream(), 40 * kMiB);
     const std::string text = error_of<c10::OutOfMemoryError>([] { touch(new_stream(), 30 * kMiB); });
-    expect_says(text, {"sim:0", "tried to allocate 30.0 MiB", "of 64.0 MiB", "24.0 MiB free",
+    expect_says(text, {"sim:0", "Tried to allocate 30.0 MiB", "of 64.0 MiB", "24.0 MiB free",
                        "40.0 MiB in use", "0 bytes cached"});
     expect_one_sentence(text);
     EXPECT_EQ(stats().num_ooms, 1);

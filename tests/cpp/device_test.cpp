@@ -59,7 +59,7 @@ TEST(Device, memory_that_is_not_there_is_an_out_of_memory_error_in_the_plugins_w
     activate(plugin_path("alloc_fails"));
     for (int i = 0; i < 2; ++i) {
       const std::string text = error_of<c10::OutOfMemoryError>([] { empty_on_device({1 << 20}); });
-      expect_says(text, {"alloc_fails:0", "tried to allocate 4.0 MiB", "the board is full"});
+      expect_says(text, {"alloc_fails:0", "out of memory. Tried to allocate 4.0 MiB", "the board is full"});
       expect_one_sentence(text);
     }
     EXPECT_EQ(empty_on_device({0}).numel(), 0) << "nothing needs no memory";
