@@ -3,6 +3,7 @@
 #   make test-full   the same, with every sample of every operator
 #   make demo        set up, build, train two small models on the default device
 #   make wheel       set up, build, pack the core and each device into dist/
+#   make bench       set up, build, measure what torchplug costs (a minute; nothing else should run)
 #   make lint        clang-tidy over the core and the plugins (slow)
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ DEVICES := devices/sim examples/hello
 CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 PYTEST = $(BIN)/pytest -n $(JOBS)
 
-.PHONY: setup build wheel check test test-full demo lint clean
+.PHONY: setup build wheel check test test-full demo bench lint clean
 
 setup: .venv/ready
 .venv/ready: requirements-dev.txt tests/clients/requirements.txt tools/fetch_debian.sh
@@ -55,6 +56,10 @@ test-full: test
 
 demo: build
 	$(BIN)/python -m torchplug.demo
+
+bench: build
+	$(BIN)/cmake --build build --target direct operators
+	$(BIN)/torchplug bench
 
 lint: build
 	$(BIN)/clang-tidy -p build --quiet $(filter src/%.cpp devices/%.cpp,$(CPP_FILES))

@@ -1,8 +1,10 @@
 // What one call of a small operator costs from C++, on a device and on the CPU in turns.
 //
-//   operators PLUGIN.so [--only NAME] [--rounds N] [--calls N]
+//   operators PLUGIN.so [--only NAME]... [--rounds N] [--calls N] [--wait 1]
 //
-// Prints one JSON object: for each case nanoseconds a call on both, and the median of the rounds' ratios.
+// Prints one JSON object: for each case nanoseconds a call on both (medians of the rounds), and the median
+// and the quartiles of the rounds' own ratios. After each round's calls the device is waited for; with
+// --wait 1 that is part of their time.
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -10,8 +12,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,49 +24,52 @@
 
 namespace {
 
+// Made once for each device: what the calls are given is not timed.
+struct Inputs {
+  explicit Inputs(const at::Device& device)
+      : x(at::rand({16}).to(device)),
+        y(at::rand({16}).to(device)),
+        square(at::rand({4, 4}).to(device)),
+        number(at::rand({}).to(device)) {}
+
+  at::Tensor x;
+  at::Tensor y;
+  at::Tensor square;
+  at::Tensor number;
+};
+
 struct Case {
   const char* name;
-  std::function<void(const at::Tensor& x, const at::Tensor& y)> call;
+  std::function<void(const Inputs&)> call;
 };
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
-      {"relu", [](const auto& x, const auto&) { at::relu(x); }},
-      {"add", [](const auto& x, const auto& y) { at::add(x, y); }},
-      {"mul", [](const auto& x, const auto& y) { at::mul(x, y); }},
-      {"exp", [](const auto& x, const auto&) { at::exp(x); }},
-      {"sigmoid_", [](const auto& x, const auto&) { const_cast<at::Tensor&>(x).sigmoid_(); }},
-      {"sum", [](const auto& x, const auto&) { at::sum(x); }},
-      {"cat", [](const auto& x, const auto& y) { at::cat({x, y}); }},
-      {"mm", [](const auto& x, const auto& y) { at::mm(x.view({4, 4}), y.view({4, 4})); }},
-      {"mul_scalar", [](const auto& x, const auto&) { at::mul(x, 2.0); }},
-      {"view", [](const auto& x, const auto&) { x.view({4, 4}); }},
-      {"transpose", [](const auto& x, const auto&) { x.view({4, 4}).transpose(0, 1); }},
-      {"select", [](const auto& x, const auto&) { x.select(0, 3); }},
-      {"empty", [](const auto& x, const auto&) { at::empty({16}, x.options()); }},
-      {"item", [](const auto& x, const auto&) { x.select(0, 3).item(); }},
-      {"clone", [](const auto& x, const auto&) { x.clone(); }},
+      {"relu", [](const Inputs& in) { at::relu(in.x); }},
+      {"add", [](const Inputs& in) { at::add(in.x, in.y); }},
+      {"mul", [](const Inputs& in) { at::mul(in.x, in.y); }},
+      {"exp", [](const Inputs& in) { at::exp(in.x); }},
+      {"sigmoid_", [](const Inputs& in) { in.x.sigmoid_(); }},
+      {"sum", [](const Inputs& in) { at::sum(in.x); }},
+      {"cat", [](const Inputs& in) { at::cat({in.x, in.y}); }},
+      {"mm", [](const Inputs& in) { at::mm(in.square, in.square); }},
+      {"mul_scalar", [](const Inputs& in) { at::mul(in.x, 2.0); }},
+      {"view", [](const Inputs& in) { in.x.view({4, 4}); }},
+      {"transpose", [](const Inputs& in) { in.square.transpose(0, 1); }},
+      {"select", [](const Inputs& in) { in.x.select(0, 3); }},
+      {"empty", [](const Inputs& in) { at::empty({16}, in.x.options()); }},
+      {"item", [](const Inputs& in) { in.number.item(); }},
+      {"clone", [](const Inputs& in) { in.x.clone(); }},
   };
   return all;
 }
 
-double nanoseconds(const Case& measured, const at::Tensor& x, const at::Tensor& y, int calls) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < calls; ++i) measured.call(x, y);
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / calls;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
 struct Options {
   std::string plugin;
-  std::string only;
+  std::vector<std::string> only;
   int rounds = 31;
   int calls = 2000;
+  bool wait = false;
 };
 
 Options parse(int argc, char** argv) {
@@ -71,49 +77,110 @@ Options parse(int argc, char** argv) {
   options.plugin = argv[1];
   for (int i = 2; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
-    if (flag == "--only") options.only = argv[i + 1];
-    if (flag == "--rounds") options.rounds = std::atoi(argv[i + 1]);
-    if (flag == "--calls") options.calls = std::atoi(argv[i + 1]);
+    if (flag == "--only") options.only.emplace_back(argv[i + 1]);
+    if (flag == "--rounds") options.rounds = std::max(1, std::atoi(argv[i + 1]));
+    if (flag == "--calls") options.calls = std::max(1, std::atoi(argv[i + 1]));
+    if (flag == "--wait") options.wait = std::atoi(argv[i + 1]) != 0;
   }
   return options;
 }
 
-void measure(const Case& measured, const Options& options, const at::Device& device, bool first) {
-  const at::Tensor x = at::rand({16});
-  const at::Tensor y = at::rand({16});
-  const at::Tensor device_x = x.to(device);
-  const at::Tensor device_y = y.to(device);
-  std::vector<double> on_cpu;
-  std::vector<double> on_device;
-  std::vector<double> ratios;
-  for (int round = 0; round < options.rounds; ++round) {
-    on_cpu.push_back(nanoseconds(measured, x, y, options.calls));
-    on_device.push_back(nanoseconds(measured, device_x, device_y, options.calls));
-    torchplug::synchronize_device(0);
-    ratios.push_back(on_device.back() / on_cpu.back());
+// One case, on both devices.
+class Contest {
+ public:
+  Contest(const Case& measured, const at::Device& device)
+      : case_(measured), on_cpu_(at::Device("cpu")), on_device_(device) {}
+
+  // The first round is not counted: plans and caches are made in it.
+  void play(const Options& options, int round) {
+    double cpu = 0;
+    if (round % 2 != 0) cpu = time_cpu(options);
+    const double device = time_device(options);
+    if (round % 2 == 0) cpu = time_cpu(options);
+    if (round == 0) return;
+    cpu_.push_back(cpu);
+    device_.push_back(device);
+    ratios_.push_back(device / cpu);
   }
-  std::printf("%s\n  \"%s\": {\"cpu_ns\": %.1f, \"device_ns\": %.1f, \"ratio\": %.3f}", first ? "" : ",",
-              measured.name, median(on_cpu), median(on_device), median(ratios));
+
+  void print() {
+    std::printf(
+        "  \"%s\": {\"device\": %.1f, \"reference\": %.1f, \"figure\": %.4f, \"low\": %.4f, \"high\": %.4f, "
+        "\"rounds\": %zu}",
+        case_.name, quantile(device_, 0.5), quantile(cpu_, 0.5), quantile(ratios_, 0.5),
+        quantile(ratios_, 0.25), quantile(ratios_, 0.75), ratios_.size());
+  }
+
+ private:
+  double time_cpu(const Options& options) const {
+    return nanoseconds(options.calls, [&] {
+      for (int i = 0; i < options.calls; ++i) case_.call(on_cpu_);
+    });
+  }
+
+  double time_device(const Options& options) const {
+    const double taken = nanoseconds(options.calls, [&] {
+      for (int i = 0; i < options.calls; ++i) case_.call(on_device_);
+      if (options.wait) torchplug::synchronize_device(0);
+    });
+    torchplug::synchronize_device(0);
+    return taken;
+  }
+
+  template <class Work>
+  static double nanoseconds(int calls, const Work& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const auto taken = std::chrono::steady_clock::now() - start;
+    return std::chrono::duration<double, std::nano>(taken).count() / calls;
+  }
+
+  // Between its neighbours where it falls between two.
+  static double quantile(std::vector<double>& values, double part) {
+    std::sort(values.begin(), values.end());
+    const double place = part * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+  }
+
+  const Case& case_;
+  Inputs on_cpu_;
+  Inputs on_device_;
+  std::vector<double> cpu_;
+  std::vector<double> device_;
+  std::vector<double> ratios_;
+};
+
+bool wanted(const Case& measured, const Options& options) {
+  return options.only.empty() ||
+         std::find(options.only.begin(), options.only.end(), measured.name) != options.only.end();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: operators PLUGIN.so [--only NAME] [--rounds N] [--calls N]\n");
+    std::fprintf(stderr, "usage: operators PLUGIN.so [--only NAME]... [--rounds N] [--calls N] [--wait 1]\n");
     return 2;
   }
   const Options options = parse(argc, argv);
   at::set_num_threads(1);
   const at::Device device(torchplug::activate(options.plugin) + ":0");
   const c10::InferenceMode inference;
-  std::printf("{");
-  bool first = true;
+  std::vector<Contest> contests;
   for (const Case& measured : cases()) {
-    if (!options.only.empty() && options.only != measured.name) continue;
-    measure(measured, options, device, first);
-    first = false;
+    if (wanted(measured, options)) contests.emplace_back(measured, device);
   }
-  std::printf("\n}\n");
+  // Every round has every case: what disturbs the machine spoils one round of each, not one case.
+  for (int round = 0; round <= options.rounds; ++round) {
+    for (Contest& contest : contests) contest.play(options, round);
+  }
+  std::printf("{\n");
+  for (std::size_t i = 0; i < contests.size(); ++i) {
+    contests[i].print();
+    std::printf(i + 1 < contests.size() ? ",\n" : "\n");
+  }
+  std::printf("}\n");
   return 0;
 }

@@ -1,0 +1,46 @@
+"""Small operators called from Python, timed as timeit does: a compiled loop, and nothing subtracted."""
+
+from __future__ import annotations
+
+import time
+from timeit import Timer
+from typing import Any
+
+import torch
+
+from torchplug.bench.settings import ELEMENTS
+
+STATEMENTS = {
+    "relu": "relu(x)",
+    "add": "add(x, y)",
+    "mul": "mul(x, y)",
+    "exp": "exp(x)",
+    "sum": "sum(x)",
+    "mm": "mm(square, square)",
+    "cat": "cat(pair)",
+    "sigmoid_": "x.sigmoid_()",
+    "view": "x.view(4, 4)",
+    "transpose": "square.transpose(0, 1)",
+    "item": "number.item()",
+    "empty": "empty(size, device=place)",
+}
+
+
+def timer(call: str, place: torch.device) -> Timer:
+    """Times `call` with tensors of its own on `place`, in nanoseconds."""
+    return Timer(STATEMENTS[call], timer=time.perf_counter_ns, globals=names(place))
+
+
+def names(place: torch.device) -> dict[str, Any]:
+    """What the statements speak of."""
+    x, y = (torch.rand(ELEMENTS).to(place) for _ in range(2))
+    functions = {name: getattr(torch, name) for name in STATEMENTS if hasattr(torch, name)}
+    return functions | {
+        "x": x,
+        "y": y,
+        "pair": (x, y),
+        "square": torch.rand(4, 4).to(place),
+        "number": torch.rand(()).to(place),
+        "size": (ELEMENTS,),
+        "place": place,
+    }

@@ -1,0 +1,35 @@
+"""How long to measure. Goes from the driver to the processes that measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers of rounds, and how much is timed in each."""
+
+    rounds: int = 31
+    calls: int = 2000
+    """Of a small operator, timed together."""
+    short: int = 200
+    """Calls that are only enqueued: few enough that the device is not far behind."""
+    burst: int = 1000
+    """Calls together with the wait for their end."""
+    copy_rounds: int = 30
+    import_pairs: int = 9
+
+    @property
+    def short_rounds(self) -> int:
+        """Rounds of the short kind, so that as many calls are timed as of the long kind."""
+        return self.rounds * max(1, self.calls // self.short)
+
+    def with_rounds(self, rounds: int) -> Settings:
+        return replace(self, rounds=rounds)
+
+
+QUICK = Settings(rounds=3, calls=50, short=50, burst=50, copy_rounds=2, import_pairs=2)
+
+ELEMENTS = 16
+"""Of the tensors that small operators are called with, float32."""
+COPY_BYTES = 64 << 20
