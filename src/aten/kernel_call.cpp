@@ -12,7 +12,18 @@
 namespace torchplug {
 namespace {
 
-std::atomic<uint64_t> call_sequence{0};
+// Numbers that no other call has. A thread sets many aside at a time, since all threads share one counter.
+uint64_t next_sequence() {
+  constexpr uint64_t kAside = 1024;
+  static std::atomic<uint64_t> given{0};
+  constinit thread_local uint64_t next = 0;
+  constinit thread_local uint64_t end = 0;
+  if (C10_UNLIKELY(next == end)) {
+    next = given.fetch_add(kAside, std::memory_order_relaxed);
+    end = next + kAside;
+  }
+  return next++;
+}
 
 }  // namespace
 
@@ -27,7 +38,7 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
   call.arg_count = static_cast<uint32_t>(arguments.size());
   call.result_count = static_cast<uint32_t>(results_.size());
   call.flags = flags;
-  call.sequence = call_sequence.fetch_add(1, std::memory_order_relaxed);
+  call.sequence = next_sequence();
   call.host_private = static_cast<CallServices*>(this);
   const auto lock = lock_calls(module_);
   return kernel_.fn(&call);

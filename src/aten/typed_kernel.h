@@ -33,7 +33,8 @@ class TypedKernel<Return(Args...)> {
       if constexpr (!kInPlace) {
         if (general_->bound() != nullptr) {
           at::Tensor result = run_bound(key, stream, args...);
-          return result.defined() ? result : run_boxed(key, args...);
+          if (C10_LIKELY(result.defined())) return result;
+          return run_boxed(key, args...);
         }
       }
       if (general_->bound() == nullptr && general_->borrows_always()) {

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch  # noqa: F401  torchplug's bindings need its libraries
-import torchplug._C
 from torch.utils import cpp_extension
+
+import torchplug._C
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = {entry.name: Path(entry.load()) for entry in entry_points(group="torchplug.devices")}

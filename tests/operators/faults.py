@@ -172,6 +172,6 @@ FAULTS = {
     "floor": Fault("forward", hangs, "hang", "no answer"),
     "gather": Fault("errors", accepts, "differ", "accepted; the CPU raises"),
     "take": Fault("errors", raises_another_kind, "differ", "raises KeyError"),
-    "bernoulli": Fault("random", ignores_the_seed, "differ", "the same seed"),
+    "uniform": Fault("random", ignores_the_seed, "differ", "the same seed"),
     "normal": Fault("random", draws_a_constant, "differ", "seeds give the same numbers"),
 }

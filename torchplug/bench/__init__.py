@@ -20,8 +20,14 @@ Report = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """`python -m torchplug.bench`, and what `torchplug bench` does."""
+    parser = argparse.ArgumentParser(prog="torchplug bench", description=__doc__)
+    add_options(parser)
+    return run(parser.parse_args(argv))
+
+
+def run(args: argparse.Namespace) -> int:
     """Measures and prints; 0 if all that can be measured here was, 1 if something failed."""
-    args = parse(argv)
     from torchplug.bench import driver, places, report
 
     found: Report
@@ -39,25 +45,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if found["failures"] else 0
 
 
-def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="torchplug bench", description=__doc__)
+def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--quick", action="store_true", help="a few rounds only: the numbers mean nothing")
-    add("--rounds", type=int, help=f"rounds of small calls (default {Settings().rounds})")
+    add("--rounds", type=positive, help=f"rounds of small calls (default {Settings().rounds})")
     add("--json", nargs="?", const="-", metavar="PATH", help="where the results go; - is stdout")
     add("--markdown", action="store_true", help="print the README's table")
     add("--from", dest="shown", type=existing, metavar="PATH", help="show these results again")
     add("--build", type=existing, metavar="DIR", help="where `direct` and `operators` were built")
     add("--cpp", type=existing, metavar="PATH", help="the program `operators`")
-    # The command line takes `--json` as a flag, and hands on the path apart from it.
-    add("path", nargs="?", help=argparse.SUPPRESS)
-    args = parser.parse_args(argv)
-    if args.path is not None and args.json != "-":
-        parser.error(f"unrecognized arguments: {args.path}")
-    args.json = args.path or args.json
-    if args.rounds is not None and args.rounds < 1:
-        parser.error("--rounds must be 1 or more")
-    return args
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 up")
+    return int(text)
 
 
 def existing(path: str) -> Path:

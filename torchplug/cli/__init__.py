@@ -33,10 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         added.set_defaults(run=command.run)
     arguments = list(sys.argv[1:] if argv is None else argv)
     arguments, rest = run.split(arguments) if arguments[:1] == [run.NAME] else (arguments, [])
-    args, unknown = parser.parse_known_args(arguments)
-    if unknown and args.run is not bench.run:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    args.rest = rest or unknown
+    args = parser.parse_args(arguments)
+    args.rest = rest
     try:
         code: int = args.run(args)
         sys.stdout.flush()

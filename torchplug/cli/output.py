@@ -16,7 +16,13 @@ def console(*, stderr: bool = False) -> Console:
     """On stdout or stderr. A pipe gets plain text without colours."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    class Pipe(Console):
+        """Leaves it to the command line what a reader that has gone means; rich would exit with 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Pipe(stderr=stderr, highlight=False)
 
 
 def table(on: Console, *columns: str, right: tuple[str, ...] = ()) -> Table:
