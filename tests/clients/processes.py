@@ -7,13 +7,23 @@ import sys
 from pathlib import Path
 from unittest import mock
 
+import torch
+
 SCRIPTS = Path(__file__).parent / "scripts"
 TIMEOUT = 300  # seconds until a child process is taken to hang
 
 
 def command(device, script):
     """How a user runs an unchanged script on a device, and the environment that takes."""
-    return [sys.executable, str(script)], {"ACCELERATE_TORCH_DEVICE": str(device)}
+    device = torch.device(device)
+    if device.type == "cpu":
+        return [sys.executable, str(script)], {"ACCELERATE_TORCH_DEVICE": "cpu"}
+    run = [sys.executable, "-m", "torchplug", "run"]
+    if device.index:
+        # Not the first one: `run` leaves alone what the user has said.
+        chosen = {"TORCHPLUG_DEVICE": device.type, "ACCELERATE_TORCH_DEVICE": str(device)}
+        return [*run, str(script)], chosen
+    return [*run, "--device", device.type, str(script)], {}
 
 
 def run_script(device, script, *arguments, **environment):
