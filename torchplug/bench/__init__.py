@@ -55,6 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--build", type=existing, metavar="DIR", help="where `direct` and `operators` were built")
     add("--cpp", type=existing, metavar="PATH", help="the program `operators`")
 
+
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number from 1 up")

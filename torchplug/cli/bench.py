@@ -8,6 +8,8 @@ __all__ = ["DESCRIPTION", "NAME", "SUMMARY", "add", "run"]
 
 NAME = "bench"
 SUMMARY = "measure the device"
-DESCRIPTION = "Measures what calls, copies and waiting cost, beside the CPU or memcpy in the same run."
+DESCRIPTION = (
+    "Measures what calls, copies and waiting cost, beside the CPU or memcpy in the same run."
+)
 
 add = add_options
