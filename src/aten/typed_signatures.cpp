@@ -1,6 +1,7 @@
 #include "aten/typed_signatures.h"
 
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 
 #include "aten/typed_kernel.h"
@@ -17,48 +18,19 @@ using Dims = at::OptionalIntArrayRef;
 using Dtype = at::ScalarType;
 using MaybeDtype = std::optional<at::ScalarType>;
 
-// A schema's types and a C++ signature's, both as one letter an argument.
+// A schema's types and a C++ signature's, both as a letter or two an argument.
 template <class Arg>
-constexpr const char* code_of();
-template <>
-constexpr const char* code_of<T>() {
-  return "T";
-}
-template <>
-constexpr const char* code_of<M>() {
-  return "M";
-}
-template <>
-constexpr const char* code_of<Tensors>() {
-  return "T*";
-}
-template <>
-constexpr const char* code_of<S>() {
-  return "S";
-}
-template <>
-constexpr const char* code_of<int64_t>() {
-  return "i";
-}
-template <>
-constexpr const char* code_of<bool>() {
-  return "b";
-}
-template <>
-constexpr const char* code_of<Dtype>() {
-  return "d";
-}
-template <>
-constexpr const char* code_of<MaybeDtype>() {
-  return "d?";
-}
-template <>
-constexpr const char* code_of<Ints>() {
-  return "i*";
-}
-template <>
-constexpr const char* code_of<Dims>() {
-  return "i*?";
+constexpr const char* code_of() {
+  if constexpr (std::is_same_v<Arg, T>) return "T";
+  if constexpr (std::is_same_v<Arg, M>) return "M";
+  if constexpr (std::is_same_v<Arg, Tensors>) return "T*";
+  if constexpr (std::is_same_v<Arg, S>) return "S";
+  if constexpr (std::is_same_v<Arg, int64_t>) return "i";
+  if constexpr (std::is_same_v<Arg, bool>) return "b";
+  if constexpr (std::is_same_v<Arg, Dtype>) return "d";
+  if constexpr (std::is_same_v<Arg, MaybeDtype>) return "d?";
+  if constexpr (std::is_same_v<Arg, Ints>) return "i*";
+  if constexpr (std::is_same_v<Arg, Dims>) return "i*?";
 }
 
 std::string code_of_type(const c10::Type& type) {
