@@ -23,7 +23,7 @@ std::mutex activation_lock;
 void prepare(Module& module) {
   if ((module.flags & PLUG_SERIALIZE) != 0) serialize(module);
   register_operators(module);
-  if (module.runtime.shutdown != nullptr) shut_down_at_exit();
+  shut_down_at_exit();
 }
 
 void register_device(const std::string& name) {

@@ -15,15 +15,16 @@
 //   at::cuda::CUDAEvent event                   c10::Event event(c10::kPrivateUse1)
 //   CUDAGuard guard(tensor.device())            c10::DeviceGuard guard(tensor.device())
 //   CUDAStreamGuard guard(stream)               c10::StreamGuard guard(stream)
-//   CUDACachingAllocator: raw_alloc          allocate(bytes, stream)
+//   CUDACachingAllocator: raw_alloc             allocate(bytes, stream)
 //   CUDACachingAllocator: recordStream          record_stream(data, stream)
 //   tensor.data_ptr()                           memory_of(tensor)
 //   C10_CUDA_CHECK(status)                      check(status, what, device)
 //
-// Any thread may call any function. One that fails throws c10::Error with one sentence. A
-// device index of -1 is the calling thread's current device. The header is C++17; the
-// functions are in libtorchplug. torchplug.cpp_extension, in Python, builds with both. An
-// extension, like libtorchplug, is built for one minor version of PyTorch.
+// Any thread may call any function. One that fails throws c10::Error with one sentence.
+// Where a device index may be left out, it is the calling thread's current device. The
+// header is C++17; the functions are in libtorchplug. torchplug.cpp_extension, in Python,
+// builds with both. An extension, like libtorchplug, is built for one minor version of
+// PyTorch.
 
 #include <ATen/core/TensorBase.h>
 #include <c10/core/Allocator.h>
@@ -63,7 +64,7 @@ PLUG_EXPORT void check(plug_status status, const char *what, c10::DeviceIndex de
 
 // --------------------------------- devices ---------------------------------
 
-// Zero if no plugin is loaded or it finds none.
+// Zero if no plugin is chosen, or it cannot be loaded or finds no device.
 PLUG_EXPORT c10::DeviceIndex device_count() noexcept;
 PLUG_EXPORT c10::DeviceIndex current_device() noexcept;
 PLUG_EXPORT void set_current_device(c10::DeviceIndex device);
@@ -94,9 +95,9 @@ PLUG_EXPORT plug_stream native_handle(const c10::Stream &stream);
 
 // Runs `job` on a thread of the host, after all work given to the stream so far and
 // before all given later. What it throws is thrown again where the device is next waited
-// for. It may call no function of the plugin, so it must not use the device's tensors; it
-// may use host views. Where the plugin has no host_func, waits for the stream and runs it
-// at once.
+// for. It may call no function of the plugin, so it must neither use nor own tensors of
+// the device; it may use host views. Where the plugin has no host_func, waits for the
+// stream and runs it at once.
 PLUG_EXPORT void enqueue(const c10::Stream &stream, std::function<void()> job);
 
 // --------------------------------- memory ----------------------------------

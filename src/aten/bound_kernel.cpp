@@ -9,7 +9,6 @@
 
 #include <algorithm>
 
-#include "aten/host_scope.h"
 #include "aten/strides.h"
 #include "aten/transfer.h"
 #include "dtype.h"
@@ -155,6 +154,7 @@ Reason BoundKernel::run_kernel(KernelCall& call, const KernelArguments& given, c
 Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan,
                                  const Stream& stream) const {
   const Arguments arguments = torch::jit::last(stack, argument_count_);
+  ensure_open(stream.device());
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   KernelArguments given(stream.device());
   given.reserve(arguments, binding_.functional_handle.schema().returns().size());

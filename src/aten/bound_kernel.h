@@ -96,7 +96,7 @@ class BoundKernel {
   bool is_pointwise_;
   bool checks_arguments_;  // some have to have, or not to have, a certain value
   bool takes_all_;         // the kernel's arguments are the operator's, in order, and only read
-  bool needs_room_;        // more tensors than a KernelCall has room for in place
+  bool needs_room_;        // more tensors than KernelArguments has room for in place
   PlanCache<BoundPlan> plans_;
 };
 

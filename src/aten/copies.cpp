@@ -52,6 +52,7 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
   const plug_tensor destination = describe(to);
   const plug_tensor source = describe(from);
   const Stream stream = current_stream_of(to);
+  ensure_open(stream.device());
   const plug_status status =
       runtime().copy_strided(plugin_index(stream.device()), stream.handle(), &destination, &source);
   if (status == PLUG_UNSUPPORTED) return false;

@@ -18,6 +18,13 @@ at::Tensor make_tensor() {
       std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), caffe2::TypeMeta::Make<float>());
 }
 
+void* host_address(const c10::StorageImpl& memory) {
+  const Placement placement = DeviceAllocator::instance().locate(memory);
+  TORCH_CHECK(placement.block->view != nullptr, "Plugin '", active_module().name,
+              "' gave no host view of memory that a CPU kernel was to write. Call again: it will be staged.");
+  return placement.host_address();
+}
+
 bool has_shape_of(const c10::TensorImpl& alias, const c10::TensorImpl& shown) {
   const c10::IntArrayRef sizes = shown.sizes();
   const c10::IntArrayRef strides = shown.strides();
@@ -48,8 +55,7 @@ void HostAlias::move_to(const at::Tensor& original) {
 
 void HostAlias::take_place(const c10::TensorImpl& shown) {
   const c10::StorageImpl& memory = *shown.unsafe_storage().unsafeGetStorageImpl();
-  void* address =
-      memory.data() == nullptr ? nullptr : DeviceAllocator::instance().locate(memory).host_address();
+  void* address = memory.data() == nullptr ? nullptr : host_address(memory);
   c10::StorageImpl& storage = *tensor_.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
   if (storage.data() != address) storage.set_data_ptr_noswap(c10::DataPtr(address, c10::kCPU));
   storage.set_nbytes(memory.nbytes());

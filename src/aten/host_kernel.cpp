@@ -49,10 +49,11 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Str
 
 // The first call of a kind.
 uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
-  const uint64_t call_kind = kind_of_call(torch::jit::last(stack, facts_.argument_count));
+  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+  const uint64_t call_kind = facts_.is_structured ? kind_of_call(arguments) : 0;
   std::shared_ptr<HostPlan> learnt;
   const uint64_t bytes = run_now(stack, stream, LoanKind::kBorrow, &learnt);
-  set_proven(call_kind);
+  if (facts_.is_structured) set_proven(call_kind);
   if (learnt != nullptr) plans_.insert(key, std::move(learnt));
   return bytes;
 }

@@ -61,7 +61,7 @@ void OperatorKernel::run(torch::jit::Stack& stack) {
   run(stack, PlanKey(arguments, facts_.shape_needs_scalars, facts_.is_number));
 }
 
-void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key) {
+void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason refusal) {
   DeviceIndex device = key.device();
   // A number on the host may be read by an operator of the device, not written.
   if (device < 0 || (facts_.writes_any && key.has_host_scalar()))
@@ -71,8 +71,8 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key) {
     host_.run(stack, key, stream, LoanKind::kMetadata);
     return;
   }
-  Reason reason = Reason::kNoKernel;
-  if (bound_ != nullptr) {
+  Reason reason = refusal == Reason::kNone ? Reason::kNoKernel : refusal;
+  if (bound_ != nullptr && refusal == Reason::kNone) {
     const LedgerTimer timer;
     reason = bound_->run(stack, key, stream);
     if (C10_LIKELY(reason == Reason::kNone)) {

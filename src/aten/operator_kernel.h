@@ -5,6 +5,7 @@
 #include <ATen/core/stack.h>
 #include <torch/library.h>
 
+#include <atomic>
 #include <memory>
 
 #include "aten/bound_kernel.h"
@@ -23,8 +24,8 @@ class OperatorKernel final : public c10::OperatorKernel {
     run(*stack);
   }
   void run(torch::jit::Stack& stack);
-  // For a caller that has made the call's key already.
-  void run(torch::jit::Stack& stack, const PlanKey& key);
+  // For a caller that has made the call's key already, and may know that the plugin's kernel refuses.
+  void run(torch::jit::Stack& stack, const PlanKey& key, Reason refusal = Reason::kNone);
   const c10::OperatorHandle& handle() const { return facts_.handle; }
 
   // For TypedKernel, which does the commonest calls without boxing.

@@ -2,7 +2,14 @@
 
 #include <atomic>
 
+#include "immortal.h"
+
 namespace torchplug {
+namespace {
+
+constinit thread_local bool has_ended = false;
+
+}  // namespace
 
 constinit thread_local RecentPlans* RecentPlans::mine = nullptr;
 
@@ -11,9 +18,21 @@ uint64_t RecentPlans::next_cache() {
   return ++last;
 }
 
+// A thread that calls operators while it ends, from another destructor, begins anew.
 RecentPlans* RecentPlans::make() {
-  thread_local const auto owned = std::make_unique<RecentPlans>();
-  mine = owned.get();
+  struct Owner {
+    std::unique_ptr<RecentPlans> plans = std::make_unique<RecentPlans>();
+    ~Owner() {
+      mine = nullptr;
+      has_ended = true;
+    }
+  };
+  if (has_ended) {
+    mine = immortal<RecentPlans>();
+  } else {
+    thread_local Owner owner;
+    mine = owner.plans.get();
+  }
   return mine;
 }
 

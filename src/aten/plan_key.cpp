@@ -107,7 +107,15 @@ void PlanKey::add(bool value) { push(kBool | static_cast<uint64_t>(value) << 8);
 
 // What a number is decides dtypes, its value does not.
 void PlanKey::add(const c10::Scalar& number) {
-  push(number.isFloatingPoint() ? kFloat : number.isComplex() ? kComplex : number.isBoolean() ? kBool : kInt);
+  if (number.isFloatingPoint()) {
+    push(kFloat);
+  } else if (number.isComplex()) {
+    push(kComplex);
+  } else if (number.isBoolean()) {
+    push(kBool);
+  } else {
+    push(number.type() == at::ScalarType::UInt64 ? kOther : kInt);
+  }
 }
 
 void PlanKey::add(const c10::IValue& value) {

@@ -29,7 +29,6 @@ class PlanKey {
   void add(int64_t number);
   void add(bool value);
   void add(c10::ScalarType type) { add(static_cast<int64_t>(type)); }
-  void add(const c10::SymInt& number) { add(number.expect_int()); }
   void add(c10::IntArrayRef numbers);
   void add(at::OptionalIntArrayRef numbers) { add_optional(numbers); }
   void add(const at::ITensorListRef& tensors);
@@ -54,6 +53,8 @@ class PlanKey {
   bool has_mask() const { return has_mask_; }
   // Whether a tensor with dimensions is on the host.
   bool has_host_tensor() const { return has_host_tensor_; }
+  // Whether two tensors lie on one storage.
+  bool has_sharing() const { return has_sharing_; }
   // Whether a single number is on the host.
   bool has_host_scalar() const { return has_host_scalar_; }
 
@@ -77,6 +78,7 @@ class PlanKey {
   bool with_scalars_;
   bool is_mixed_ = false;
   bool has_mask_ = false;
+  bool has_sharing_ = false;
   bool has_host_tensor_ = false;
   bool has_host_scalar_ = false;
   DeviceIndex device_ = -1;
@@ -96,6 +98,10 @@ inline uint64_t tensor_word(const c10::TensorImpl& tensor, c10::Device device) {
          static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << 16 |
          static_cast<uint64_t>(device.type()) << 24 |
          static_cast<uint64_t>(tensor.is_wrapped_number()) << 32 | static_cast<uint64_t>(tensor.dim()) << 40;
+}
+
+inline uint64_t byte_offset(const c10::TensorImpl& tensor) {
+  return static_cast<uint64_t>(tensor.storage_offset()) * tensor.itemsize();
 }
 
 uint64_t* PlanKey::add_room(size_t count) {
@@ -145,7 +151,8 @@ void PlanKey::add_sharing(const c10::TensorImpl& tensor) {
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i]->unsafe_storage().unsafeGetStorageImpl() != storage) continue;
     push(i + 1);
-    push(static_cast<uint64_t>(tensor.storage_offset() - tensors_[i]->storage_offset()));
+    push(byte_offset(tensor) - byte_offset(*tensors_[i]));
+    has_sharing_ = true;
     return;
   }
   tensors_.push_back(&tensor);

@@ -77,10 +77,7 @@ std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments 
 
 OutputShape OutputShape::of(const at::Tensor& tensor) {
   if (!tensor.defined()) return none();
-  const size_t bytes =
-      tensor.layout() == at::kStrided
-          ? at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize())
-          : 0;
+  const size_t bytes = at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize());
   auto prototype =
       c10::make_intrusive<DeviceTensorImpl>(tensor.scalar_type(), tensor.sizes(), tensor.strides());
   return {true,  tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec(),

@@ -143,8 +143,8 @@ class TypedJob final : public HostJob {
 
   // `look`: the same number means arguments and output of the same looks.
   void keep(uint64_t look, bool later, const std::remove_reference_t<Args>&... args) {
-    again_ = look_ == look;
-    look_ = look;
+    again_ = std::exchange(look_, 0) == look;
+    next_look_ = look;
     std::apply([&](auto&... kept) { (kept.keep(args, later, again_), ...); }, arguments_);
     thread_count_ = later ? at::get_num_threads() : 0;
   }
@@ -159,9 +159,8 @@ class TypedJob final : public HostJob {
   void run() override {
     if (thread_count_ != 0 && at::get_num_threads() != thread_count_) at::set_num_threads(thread_count_);
     const HostScope scope;
-    const uint64_t look = std::exchange(look_, 0);  // not to be trusted after a failure
     std::apply([&](auto&... kept) { call(kept.use()...); }, arguments_);
-    look_ = look;
+    look_ = next_look_;
   }
 
   void release() noexcept override {
@@ -192,7 +191,8 @@ class TypedJob final : public HostJob {
   Pool* pool_ = nullptr;
   std::tuple<Kept<Args>...> arguments_;
   HostAlias output_;
-  uint64_t look_ = 0;
+  uint64_t look_ = 0;       // of what is kept; 0 while that is not certain
+  uint64_t next_look_ = 0;  // what it is once the call has succeeded
   bool again_ = false;
   int thread_count_ = 0;
 };

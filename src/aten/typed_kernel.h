@@ -32,19 +32,21 @@ class TypedKernel<Return(Args...)> {
       const Stream stream = Stream::current(device);
       if constexpr (!kInPlace) {
         if (general_->bound() != nullptr) {
-          at::Tensor result = run_bound(key, stream, args...);
-          if (C10_LIKELY(result.defined())) return result;
-          return run_boxed(key, args...);
+          const BoundPlan* plan =
+              (is_describable(args) && ...) ? general_->bound()->peek_direct(key) : nullptr;
+          return plan != nullptr ? run_bound(*plan, key, stream, args...)
+                                 : run_boxed(key, Reason::kNone, args...);
         }
       }
-      if (general_->bound() == nullptr && general_->borrows_always()) {
+      // In place, kernels look at what shares memory with what they write.
+      if (general_->bound() == nullptr && general_->borrows_always() && !(kInPlace && key.has_sharing())) {
         const HostPlan* plan = general_->host().peek(key);
         if (C10_LIKELY(plan != nullptr && is_simple(*plan))) {
           return run_borrowed(*plan, stream, args...);
         }
       }
     }
-    return run_boxed(key, args...);
+    return run_boxed(key, Reason::kNone, args...);
   }
 
  private:
@@ -67,17 +69,15 @@ class TypedKernel<Return(Args...)> {
     return kInPlace ? output.argument == 0 : output.is_new();
   }
 
-  at::Tensor run_bound(const PlanKey& key, const Stream& stream,
-                       const std::remove_reference_t<Args>&... args) {
-    const BoundPlan* plan = general_->bound()->peek_direct(key);
-    if (plan == nullptr || !(is_describable(args) && ...)) return {};
+  Return run_bound(const BoundPlan& plan, const PlanKey& key, const Stream& stream, Args... args) {
     const LedgerTimer timer;
     std::array<plug_tensor, sizeof...(Args)> tensors;
     std::array<plug_value, sizeof...(Args)> values;
     size_t place = 0;
     ((values[place] = describe_value(args, tensors[place]), ++place), ...);
-    at::Tensor result = general_->bound()->run_direct(*plan, stream, values);
-    if (result.defined()) general_->count(Way::kKernel, Reason::kNone, timer);
+    at::Tensor result = general_->bound()->run_direct(plan, stream, values);
+    if (C10_UNLIKELY(!result.defined())) return run_boxed(key, Reason::kDeclined, args...);
+    general_->count(Way::kKernel, Reason::kNone, timer);
     return result;
   }
 
@@ -105,9 +105,10 @@ class TypedKernel<Return(Args...)> {
     }
   }
 
-  Return run_boxed(const PlanKey& key, Args... args) {
+  // `refusal`: why the plugin's kernel does not take the call, if it has been asked.
+  Return run_boxed(const PlanKey& key, Reason refusal, Args... args) {
     torch::jit::Stack stack = c10::impl::boxArgs<Args...>(args...);
-    general_->run(stack, key);
+    general_->run(stack, key, refusal);
     if constexpr (kInPlace) {
       return first(args...);
     } else {

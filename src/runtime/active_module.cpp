@@ -61,6 +61,9 @@ const Module& detail::load_chosen_module() {
   } catch (const c10::Error& error) {
     chosen->failure = error.what_without_backtrace();
     throw;
+  } catch (const std::exception& error) {
+    chosen->failure = error.what();
+    throw;
   }
   return *active;
 }

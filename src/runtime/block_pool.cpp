@@ -117,7 +117,7 @@ bool BlockPool::give_quickly(Block* block) {
 }
 
 Block* BlockPool::take(const Stream& stream, size_t bytes) {
-  take_back_finished();
+  cache_all(take_finished());
   const size_t rounded = std::max(round_up(bytes), bytes);  // the round one may be too large a number
   {
     std::lock_guard guard(shelf_lock_);
@@ -148,24 +148,18 @@ void BlockPool::give(Block* block) {
   has_pending_ = true;
 }
 
+// First the blocks, then the wait: what is given back meanwhile may still be in use.
 void BlockPool::release_cached() {
-  check(runtime().device_sync(plugin_index(device_)), "device_sync", device_);
-  take_back_finished();
-  std::vector<Shelf> shelves;
-  {
-    std::lock_guard guard(shelf_lock_);
-    shelves_.swap(shelves);
-    cached_bytes_ = 0;
+  std::vector<Block*> released = take_all_cached();
+  try {
+    check(runtime().device_sync(plugin_index(device_)), "device_sync", device_);
+  } catch (...) {
+    cache_all(released);
+    throw;
   }
-  std::vector<Block*> cached;
-  for (Shelf& shelf : shelves) {
-    for (Block* head : shelf.small) {
-      for (Block* block = head; block != nullptr; block = block->next) cached.push_back(block);
-    }
-    for (const auto& [bytes, block] : shelf.large) cached.push_back(block);
-  }
+  for (Block* block : take_finished()) released.push_back(block);
   std::exception_ptr failure;
-  for (Block* block : cached) {
+  for (Block* block : released) {
     try {
       destroy(block);
     } catch (...) {
@@ -175,20 +169,41 @@ void BlockPool::release_cached() {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-void BlockPool::take_back_finished() {
+std::vector<Block*> BlockPool::take_all_cached() {
+  std::vector<Shelf> shelves;
+  {
+    std::lock_guard guard(shelf_lock_);
+    shelves_.swap(shelves);
+    cached_bytes_ = 0;
+  }
+  std::vector<Block*> cached;
+  for (const Shelf& shelf : shelves) {
+    for (Block* head : shelf.small) {
+      for (Block* block = head; block != nullptr; block = block->next) cached.push_back(block);
+    }
+    for (const auto& [bytes, block] : shelf.large) cached.push_back(block);
+  }
+  return cached;
+}
+
+void BlockPool::cache_all(const std::vector<Block*>& blocks) {
+  std::lock_guard guard(shelf_lock_);
+  for (Block* block : blocks) cache(block);
+}
+
+std::vector<Block*> BlockPool::take_finished() {
+  std::vector<Block*> finished;
   for (auto it = pending_.begin(); it != pending_.end();) {
     const auto ready = [](const auto& event) { return event->is_ready(); };
     if (std::all_of(it->events.begin(), it->events.end(), ready)) {
-      {
-        std::lock_guard guard(shelf_lock_);
-        cache(it->block);
-      }
+      finished.push_back(it->block);
       it = pending_.erase(it);
     } else {
       ++it;
     }
   }
   has_pending_ = !pending_.empty();
+  return finished;
 }
 
 BlockPool::Shelf& BlockPool::shelf(const Stream& stream) {
@@ -256,9 +271,9 @@ Block* BlockPool::make(const Stream& stream, size_t bytes) {
   void* view = nullptr;
   if (runtime().host_view != nullptr && runtime().host_view(plugin_index(device_), base, &view) != PLUG_OK)
     view = nullptr;
-  if (runtime().host_view != nullptr && view == nullptr) ++hidden_blocks;
   const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
   char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
+  if (runtime().host_view != nullptr && view == nullptr) ++hidden_blocks;
   auto block =
       std::make_unique<Block>(Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}, nullptr});
   Block* made = block.get();

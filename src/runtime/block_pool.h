@@ -56,7 +56,10 @@ class BlockPool {
     std::multimap<size_t, Block*> large;
   };
 
-  void take_back_finished();
+  std::vector<Block*> take_all_cached();
+  void cache_all(const std::vector<Block*>& blocks);
+  // What is no longer in use on any stream, of what was given back while it was.
+  std::vector<Block*> take_finished();
   // With shelf_lock_ held:
   void cache(Block* block);
   Shelf& shelf(const Stream& stream);

@@ -79,7 +79,7 @@ std::vector<int32_t> visible_devices(int32_t count) {
     for (int32_t i = 0; i < count; ++i) visible.push_back(i);
     return visible;
   }
-  std::istringstream items{wish};
+  std::istringstream items(*wish == '\0' ? std::string() : std::string(wish) + ",");
   for (std::string item; std::getline(items, item, ',');) {
     int32_t index = -1;
     const char* end = item.data() + item.size();
@@ -145,7 +145,7 @@ void refuse_forked() {
 // afterwards.
 void shut_down() {
   if (is_forked()) return;
-  runtime().shutdown();
+  if (runtime().shutdown != nullptr) runtime().shutdown();
   print_recorded_failures();
   for (DeviceSlot& slot : devices().slots()) slot.life = Life::kEnded;
 }

@@ -58,7 +58,7 @@ void unchecked_set_current_device(DeviceIndex device) noexcept;
 inline void ensure_open(DeviceIndex device);
 inline bool is_open(DeviceIndex device) noexcept;
 bool is_forked() noexcept;
-// Arranges for the plugin's shutdown function to be called when the process ends.
+// Arranges for the plugin to be shut down when the process ends, and for failures nobody saw to be printed.
 void shut_down_at_exit();
 
 // Whether TORCHPLUG_LAUNCH_BLOCKING asks every call to wait for its work.

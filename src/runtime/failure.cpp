@@ -38,6 +38,7 @@ void keep(DeviceIndex device, std::exception_ptr failure, bool is_lost) {
 
 void on_report(int32_t plugins_index, plug_stream /*stream*/, uint64_t sequence, plug_status status,
                const char* message) {
+  if (!is_module_loaded()) return;
   const DeviceIndex device = visible_index(plugins_index);
   if (device < 0) return;
   const std::string said = message == nullptr ? "the plugin gave no reason" : message;

@@ -101,11 +101,13 @@ Stream Stream::from_pool(DeviceIndex device, int priority) {
 
 Stream Stream::exchange_current() const {
   const Stream before = current(device_);
+  static_cast<void>(handle());  // throws if there is no such stream
   current_ids[static_cast<size_t>(device_)] = id_;
   return before;
 }
 
 void Stream::enqueue(HostJobPtr job) const {
+  ensure_open(device_);
   job->device_ = device_;
   check(runtime().host_func(plugin_index(device_), handle(), run_job, release_job, job.get()), "host_func",
         device_);

@@ -176,6 +176,30 @@ def test_an_operator_whose_result_does_not_fit_leaves_its_arguments_alone(device
     assert output_of(code, device, TORCHPLUG_SIM_MEMORY=64 << 20) == f"refused {10 << 20}.0 2.0"
 
 
+@pytest.mark.accelerator("its memory has a limit", only="sim")
+def test_a_call_that_did_not_fit_is_right_when_it_does(device):
+    code = """
+        large = torch.linspace(0, 1, 1 << 20, dtype=torch.float64, device=device)
+        small = torch.linspace(0, 1, 8, device=device)
+        for x in (large, small):
+            for _ in range(3):
+                x.exp()
+        hog = []
+        try:
+            while True:
+                hog.append(torch.empty(1 << 20, dtype=torch.uint8, device=device))
+        except torch.OutOfMemoryError:
+            pass
+        try:
+            large.exp()
+        except torch.OutOfMemoryError:
+            print("refused")
+        hog.clear()
+        print(torch.equal(large.exp().cpu(), large.cpu().exp()))
+    """
+    assert output_of(code, device, TORCHPLUG_SIM_MEMORY=64 << 20) == "refused\nTrue"
+
+
 # ---- what the CPU refuses ----
 
 X = torch.arange(12.0).reshape(3, 4)

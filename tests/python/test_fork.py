@@ -33,10 +33,18 @@ def fork(child):
 """
 
 
+# Twice in place: such calls are planned by then, and take nothing else from the device.
+START = """
+x = torch.arange(4.0, device=device) + 1
+for _ in range(2):
+    x.clone().sigmoid_(), x.clone().relu_()
+torch.accelerator.synchronize()
+"""
+
+
 def answers_of_children(device, body):
     """What each child that `body` forks answers. `x` is a tensor the parent has on the device."""
-    start = "x = torch.arange(4.0, device=device) + 1\ntorch.accelerator.synchronize()\n"
-    done = run_python(FORK + start + body, device)
+    done = run_python(FORK + START + body, device)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.strip().splitlines()
     assert set(lines[1::2]) == {"parent works"}
@@ -48,6 +56,8 @@ USES = [
     "torch.ones(3, device=device)",
     "x + 1",
     "x.relu()",
+    "x.sigmoid_()",
+    "x.relu_()",
     "x.cpu()",
     "x[0].item()",
     "torch.zeros(4).to(device)",

@@ -174,3 +174,20 @@ def test_a_list_may_change_after_the_call(device):
     with torch.inference_mode():
         for _ in range(4):
             assert_same(reduce(x.to(device), [0]), torch.amax(x, [0]))
+
+
+def test_tensors_of_two_dtypes_on_one_storage_overlap_by_bytes(device):
+    for place in ("cpu", device):
+        base = torch.zeros(64, dtype=torch.uint8, device=place)
+        base[16:32].view(torch.float32).div_(base[8:12])
+        with pytest.raises(RuntimeError, match="single memory location"):
+            base[:16].view(torch.float32).div_(base[4:8])
+
+
+def test_a_tensor_may_be_filled_with_a_part_of_itself_again_and_again(device):
+    for _ in range(3):
+        x = torch.full((8,), 2.0)
+        there = x.to(device)
+        x.fill_(x.view(torch.int8)[3])
+        there.fill_(there.view(torch.int8)[3])
+        assert torch.equal(there.cpu(), x)
