@@ -210,7 +210,8 @@ Reason BoundKernel::check_arguments(Arguments arguments) const {
   }
   const auto& schema = binding_.operator_handle.schema();
   for (size_t place : binding_.unknown_arguments) {
-    if (arguments[place] != *schema.arguments()[place].default_value()) return Reason::kArguments;
+    const auto& standard = schema.arguments()[place].default_value();
+    if (!standard || arguments[place] != *standard) return Reason::kArguments;
   }
   return Reason::kNone;
 }
@@ -368,7 +369,7 @@ at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const B
                 " can't be cast to the desired output type ", c10::toString(target.scalar_type()));
     if (can_write_into(target, index, arguments, plan)) return target;
   }
-  const auto& strides = plan.kernel_strides[index] ? *plan.kernel_strides[index] : shape.strides;
+  const std::vector<int64_t>& strides = plan.strides_for_kernel(index);
   return empty_on(stream, shape.sizes, strides, shape.dtype);
 }
 
@@ -384,7 +385,7 @@ bool BoundKernel::can_write_into(const at::Tensor& target, size_t index, Argumen
                                  const BoundPlan& plan) const {
   const OutputShape& shape = plan.outputs[index];
   if (target.scalar_type() != shape.dtype || target.is_conj() || target.is_neg()) return false;
-  const auto& strides = plan.kernel_strides[index] ? *plan.kernel_strides[index] : shape.strides;
+  const std::vector<int64_t>& strides = plan.strides_for_kernel(index);
   const bool any_strides =
       accepts(PLUG_ACCEPTS_STRIDED) && at::has_internal_overlap(target) != at::MemOverlap::Yes;
   if (!any_strides && !same_strides(shape.sizes, target.strides(), strides)) return false;

@@ -37,6 +37,10 @@ struct BoundPlan {
   std::vector<OutputShape> outputs;
   // The strides the kernel writes an output with, where not the output's own.
   std::vector<std::optional<std::vector<int64_t>>> kernel_strides;
+  const std::vector<int64_t>& strides_for_kernel(size_t output) const {
+    const auto& own = kernel_strides[output];
+    return own ? *own : outputs[output].strides;
+  }
   // Pointwise on memory laid out in another order of dimensions: how to present it as contiguous.
   std::vector<int64_t> permutation;
 };

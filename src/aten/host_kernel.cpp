@@ -101,7 +101,7 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
   return loan.bytes_moved();
 }
 
-std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results) const {
+std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results) {
   if (loan.has_resized()) return nullptr;
   auto plan = std::make_shared<HostPlan>();
   for (const c10::IValue& value : results) {
@@ -164,7 +164,8 @@ void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Str
     const bool is_tensors = value.isTensorList() || value.isOptionalTensorList();
     if (later && value.isList() && !is_tensors) filled.back() = value.deepcopy();
     replace_tensors(filled.back(), [&](const at::Tensor& tensor) {
-      return is_on_device(tensor) ? job.alias(tensor) : later ? keep_host_scalar(tensor) : tensor;
+      if (is_on_device(tensor)) return job.alias(tensor);
+      return later ? keep_host_scalar(tensor) : tensor;
     });
   }
   replace_ambient(filled, stream);
@@ -184,7 +185,7 @@ at::Tensor HostKernel::tensor_argument(const torch::jit::Stack& stack, int64_t p
 bool HostKernel::is_proven(Arguments arguments) const {
   const uint64_t kind = kind_of_call(arguments);
   std::lock_guard lock(proven_lock_);
-  return proven_.count(kind) != 0;
+  return proven_.contains(kind);
 }
 
 void HostKernel::set_proven(uint64_t kind) {

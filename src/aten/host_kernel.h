@@ -56,7 +56,7 @@ class HostKernel {
   void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;
   std::shared_ptr<HostPlan> plan_by_shape(Arguments arguments) const;
-  std::shared_ptr<HostPlan> learn(const Loan& loan, Arguments results) const;
+  static std::shared_ptr<HostPlan> learn(const Loan& loan, Arguments results);
   void replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const;
 
   bool is_proven(Arguments arguments) const;

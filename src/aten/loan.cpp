@@ -113,7 +113,7 @@ void Loan::fill(Buffer& buffer) {
   buffer.data = buffer.host.data();
 }
 
-at::Tensor Loan::make_host_tensor(const at::Tensor& original, const Buffer& buffer) const {
+at::Tensor Loan::make_host_tensor(const at::Tensor& original, const Buffer& buffer) {
   at::Tensor host = at::detail::make_tensor<c10::TensorImpl>(
       c10::Storage(buffer.host), c10::DispatchKeySet(c10::DispatchKey::CPU), original.dtype());
   host.unsafeGetTensorImpl()->set_sizes_and_strides(

@@ -68,7 +68,7 @@ class Loan {
   void merge_buffers();
   void fill(Buffer& buffer);
   void make_host_tensors();
-  at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer) const;
+  static at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer);
   void fit_storage(const Buffer& buffer);
   void write_back(const Entry& entry);
   void settle_shape(const Entry& entry);

@@ -13,7 +13,7 @@ namespace torchplug {
 std::string full_name(const c10::OperatorName& name);
 
 struct OperatorFacts {
-  explicit OperatorFacts(const c10::OperatorHandle& handle);
+  explicit OperatorFacts(const c10::OperatorHandle& op);
 
   c10::OperatorHandle handle;
   std::string name;

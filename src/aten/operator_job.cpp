@@ -69,7 +69,7 @@ void OperatorJob::run() {
   if (thread_count_ != 0 && at::get_num_threads() != thread_count_) at::set_num_threads(thread_count_);
   const HostScope scope;
   if (facts_->out_form && has_new_outputs()) {
-    run_out_form();
+    run_out_form(*facts_->out_form);
     return;
   }
   facts_->handle.redispatchBoxed(kCpu, &arguments_);
@@ -78,13 +78,13 @@ void OperatorJob::run() {
   }
 }
 
-void OperatorJob::run_out_form() {
+void OperatorJob::run_out_form(const c10::OperatorHandle& out_form) {
   c10::SmallVector<const void*, 4> places;
   for (const at::Tensor& output : outputs_) {
     places.push_back(output.storage().data());
     arguments_.emplace_back(output);
   }
-  facts_->out_form->redispatchBoxed(kCpu, &arguments_);
+  out_form.redispatchBoxed(kCpu, &arguments_);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     settle_output(outputs_[i], places[i], facts_->name);
   }

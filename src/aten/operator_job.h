@@ -36,7 +36,7 @@ class OperatorJob final : public HostJob {
   void release() noexcept override;
 
  private:
-  void run_out_form();
+  void run_out_form(const c10::OperatorHandle& out_form);
   bool has_new_outputs() const;
 
   const OperatorFacts* facts_ = nullptr;

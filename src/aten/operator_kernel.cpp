@@ -83,7 +83,7 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason re
   run_on_host(stack, key, stream, reason);
 }
 
-bool OperatorKernel::borrows_always() const {
+bool OperatorKernel::borrows_always() {
   return runtime().host_view != nullptr && !has_hidden_blocks() && fallback_policy() == Policy::kAllow;
 }
 
@@ -133,7 +133,9 @@ void OperatorKernel::apply_fallback_policy(Way way, Reason reason) {
   const std::string what = facts_.name + " runs on the CPU (" + way_name(way) + ") for device '" +
                            active_module().name + "': " + reason_text(reason) + ".";
   TORCH_CHECK_NOT_IMPLEMENTED(policy != Policy::kError, what, " TORCHPLUG_FALLBACK=error forbids it.");
-  if (!has_warned_.exchange(true)) TORCH_WARN(what);
+  if (!has_warned_.exchange(true)) {
+    TORCH_WARN(what);
+  }
 }
 
 }  // namespace torchplug

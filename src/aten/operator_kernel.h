@@ -34,7 +34,7 @@ class OperatorKernel final : public c10::OperatorKernel {
   const HostKernel& host() const { return host_; }
   // Whether calls without a kernel are borrowed as a matter of course: all memory is in the host's view and
   // nobody wants to be told.
-  bool borrows_always() const;
+  static bool borrows_always();
   void count(Way way, Reason reason, const LedgerTimer& timer) {
     account_.count(way, reason, 0, timer.nanoseconds());
   }

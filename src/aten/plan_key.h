@@ -22,7 +22,7 @@ class PlanKey {
 
   // For callers that have the arguments unboxed: begin with nothing, then add each in order.
   explicit PlanKey(bool with_scalars) : with_scalars_(with_scalars) { push(context_word()); }
-  inline void add(const at::Tensor& tensor);
+  inline void add(const at::Tensor& given);
   void add(const c10::IValue& value);
   // A number that counts by its kind alone.
   void add(const c10::Scalar& number);

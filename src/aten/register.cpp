@@ -36,10 +36,10 @@ std::string name_in_library(const OperatorName& name) {
 }
 
 bool takes_storage(const OperatorHandle& handle) {
-  for (const c10::Argument& argument : handle.schema().arguments()) {
-    if (argument.type()->kind() == c10::TypeKind::StorageType) return true;
-  }
-  return false;
+  const auto is_storage = [](const c10::Argument& argument) {
+    return argument.type()->kind() == c10::TypeKind::StorageType;
+  };
+  return std::ranges::any_of(handle.schema().arguments(), is_storage);
 }
 
 bool is_carried_out_whole(const OperatorName& name) {
@@ -113,7 +113,7 @@ void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
 
 }  // namespace
 
-bool has_kernel(const char* name) { return served_operators().count(name) != 0; }
+bool has_kernel(const char* name) { return served_operators().contains(name); }
 
 void register_first_operators() {
   add_factories(device_library());

@@ -30,7 +30,7 @@ struct Kept {
 
   void keep(const std::decay_t<T>& given, bool /*later*/, bool /*again*/) { value = given; }
   const std::decay_t<T>& use() const { return value; }
-  bool let_go() { return true; }
+  static bool let_go() { return true; }
 };
 
 template <>
@@ -78,7 +78,7 @@ struct Kept<at::IntArrayRef> {
     numbers.assign(given.begin(), given.end());
   }
   at::IntArrayRef use() const { return numbers; }
-  bool let_go() { return true; }
+  static bool let_go() { return true; }
 };
 
 template <>
@@ -93,7 +93,7 @@ struct Kept<at::OptionalIntArrayRef> {
   at::OptionalIntArrayRef use() const {
     return is_there ? at::OptionalIntArrayRef(kept.use()) : at::OptionalIntArrayRef();
   }
-  bool let_go() { return true; }
+  static bool let_go() { return true; }
 };
 
 template <>
@@ -164,8 +164,9 @@ class TypedJob final : public HostJob {
   }
 
   void release() noexcept override {
-    const bool stayed = std::apply([](auto&... kept) { return (kept.let_go() & ...); }, arguments_);
-    if (!(output_.let_go() && stayed)) look_ = 0;
+    bool stayed = output_.let_go();
+    std::apply([&](auto&... kept) { ((stayed = kept.let_go() && stayed), ...); }, arguments_);
+    if (!stayed) look_ = 0;
     pool_->give(std::unique_ptr<TypedJob>(this));
   }
 

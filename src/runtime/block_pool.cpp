@@ -100,6 +100,55 @@ const Block* find_block(const void* address) {
   return wanted < block->address + block->bytes ? block : nullptr;
 }
 
+inline BlockPool::Shelf& BlockPool::shelf(const Stream& stream) {
+  const auto index = static_cast<size_t>(stream.id());
+  if (C10_UNLIKELY(index >= shelves_.size())) shelves_.resize(index + 1);
+  return shelves_[index];
+}
+
+inline void BlockPool::cache(Block* block) {
+  Shelf& owner = shelf(block->stream);
+  if (block->bytes <= kSmall) {
+    block->next = std::exchange(owner.small[size_class(block->bytes)], block);
+  } else {
+    owner.large.emplace(block->bytes, block);
+  }
+  cached_bytes_ += block->bytes;
+}
+
+// A block of the next class is at most an eighth longer, except among the smallest.
+inline Block* BlockPool::find_small(Shelf& shelf, size_t bytes) {
+  const size_t fitting = size_class(bytes);
+  const size_t longest = fitting < 8 ? fitting : std::min(fitting + 2, kClassCount) - 1;
+  for (size_t place = fitting; place <= longest; ++place) {
+    if (Block* block = shelf.small[place]) {
+      shelf.small[place] = std::exchange(block->next, nullptr);
+      return block;
+    }
+  }
+  return nullptr;
+}
+
+inline Block* BlockPool::find_cached(const Stream& stream, size_t bytes) {
+  Shelf& owner = shelf(stream);
+  Block* block = bytes <= kSmall ? find_small(owner, bytes) : find_large(owner, bytes);
+  if (block != nullptr) cached_bytes_ -= block->bytes;
+  return block;
+}
+
+inline void BlockPool::count_taken(Block& block, size_t requested) {
+  block.requested = requested;
+  increase(stats_.allocation, block.bytes, 1);
+  increase(stats_.allocated_bytes, block.bytes, block.bytes);
+  increase(stats_.requested_bytes, block.bytes, block.requested);
+}
+
+inline void BlockPool::count_given(const Block& block) {
+  decrease(stats_.allocation, block.bytes, 1);
+  decrease(stats_.allocated_bytes, block.bytes, block.bytes);
+  decrease(stats_.requested_bytes, block.bytes, block.requested);
+}
+
 Block* BlockPool::take_quickly(const Stream& stream, size_t bytes) {
   if (bytes > kSmall || has_pending_.load(std::memory_order_relaxed)) return nullptr;
   std::lock_guard guard(shelf_lock_);
@@ -206,42 +255,6 @@ std::vector<Block*> BlockPool::take_finished() {
   return finished;
 }
 
-BlockPool::Shelf& BlockPool::shelf(const Stream& stream) {
-  const auto index = static_cast<size_t>(stream.id());
-  if (C10_UNLIKELY(index >= shelves_.size())) shelves_.resize(index + 1);
-  return shelves_[index];
-}
-
-void BlockPool::cache(Block* block) {
-  Shelf& owner = shelf(block->stream);
-  if (block->bytes <= kSmall) {
-    block->next = std::exchange(owner.small[size_class(block->bytes)], block);
-  } else {
-    owner.large.emplace(block->bytes, block);
-  }
-  cached_bytes_ += block->bytes;
-}
-
-Block* BlockPool::find_cached(const Stream& stream, size_t bytes) {
-  Shelf& owner = shelf(stream);
-  Block* block = bytes <= kSmall ? find_small(owner, bytes) : find_large(owner, bytes);
-  if (block != nullptr) cached_bytes_ -= block->bytes;
-  return block;
-}
-
-// A block of the next class is at most an eighth longer, except among the smallest.
-Block* BlockPool::find_small(Shelf& shelf, size_t bytes) {
-  const size_t fitting = size_class(bytes);
-  const size_t longest = fitting < 8 ? fitting : std::min(fitting + 2, kClassCount) - 1;
-  for (size_t place = fitting; place <= longest; ++place) {
-    if (Block* block = shelf.small[place]) {
-      shelf.small[place] = std::exchange(block->next, nullptr);
-      return block;
-    }
-  }
-  return nullptr;
-}
-
 Block* BlockPool::find_large(Shelf& shelf, size_t bytes) {
   const auto found = shelf.large.lower_bound(bytes);
   if (found == shelf.large.end() || found->first > bytes + bytes / 8) return nullptr;
@@ -311,19 +324,6 @@ void BlockPool::destroy(Block* block) {
 void BlockPool::count(int64_t Stats::*number) {
   std::lock_guard guard(shelf_lock_);
   ++(stats_.*number);
-}
-
-void BlockPool::count_taken(Block& block, size_t requested) {
-  block.requested = requested;
-  increase(stats_.allocation, block.bytes, 1);
-  increase(stats_.allocated_bytes, block.bytes, block.bytes);
-  increase(stats_.requested_bytes, block.bytes, block.requested);
-}
-
-void BlockPool::count_given(const Block& block) {
-  decrease(stats_.allocation, block.bytes, 1);
-  decrease(stats_.allocated_bytes, block.bytes, block.bytes);
-  decrease(stats_.requested_bytes, block.bytes, block.requested);
 }
 
 // A block is active while it is allocated: what these two say is counted once.

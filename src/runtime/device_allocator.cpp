@@ -3,7 +3,11 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <limits>
 #include <memory>
+#include <mutex>
 
 #include "immortal.h"
 #include "plugin/serialize.h"
@@ -13,14 +17,20 @@
 namespace torchplug {
 namespace {
 
-// A pool for every device there is, made when the first is asked for.
+// By device; made when the first memory of the device is asked for.
+constinit std::array<std::atomic<BlockPool*>, std::numeric_limits<DeviceIndex>::max() + 1> pools{};
+
+BlockPool& make_pool(DeviceIndex device) {
+  static std::mutex making_lock;
+  std::lock_guard lock(making_lock);
+  std::atomic<BlockPool*>& place = pools[static_cast<size_t>(device)];
+  if (place == nullptr) place = immortal<BlockPool>(device);
+  return *place;
+}
+
 BlockPool& pool(DeviceIndex device) {
-  static auto& pools = *immortal<std::vector<std::unique_ptr<BlockPool>>>([] {
-    std::vector<std::unique_ptr<BlockPool>> made;
-    for (DeviceIndex i = 0; i < device_count(); ++i) made.push_back(std::make_unique<BlockPool>(i));
-    return made;
-  }());
-  return *pools[static_cast<size_t>(device)];
+  BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
+  return C10_LIKELY(made != nullptr) ? *made : make_pool(device);
 }
 
 void release_nothing(void* /*context*/) {}
