@@ -61,7 +61,8 @@ constexpr Member kMembers[] = {
 
 bool is_present(const plug_runtime& table, const Member& member) {
   void (*function)() = nullptr;
-  std::memcpy(&function, reinterpret_cast<const char*>(&table) + member.offset, sizeof function);
+  std::memcpy(reinterpret_cast<char*>(&function), reinterpret_cast<const char*>(&table) + member.offset,
+              sizeof function);
   return function != nullptr;
 }
 
@@ -183,15 +184,15 @@ plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name) {
   return adopted;
 }
 
-std::vector<plug_kernel> adopt_kernels(const plug_kernels& given, const std::string& name) {
-  const plug_kernels table = adopt(given, "plug_kernels", name);
-  TORCH_CHECK(table.count == 0 || (table.list != nullptr && table.kernel_size != 0), "Plugin '", name,
-              "' counts ", table.count, " kernels but gives no list or no kernel_size.");
+std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::string& name) {
+  const plug_kernels adopted = adopt(table, "plug_kernels", name);
+  TORCH_CHECK(adopted.count == 0 || (adopted.list != nullptr && adopted.kernel_size != 0), "Plugin '", name,
+              "' counts ", adopted.count, " kernels but gives no list or no kernel_size.");
   std::vector<plug_kernel> kernels;
-  for (uint32_t i = 0; i < table.count; ++i) {
-    const char* at = reinterpret_cast<const char*>(table.list) + size_t{i} * table.kernel_size;
+  for (uint32_t i = 0; i < adopted.count; ++i) {
+    const char* at = reinterpret_cast<const char*>(adopted.list) + size_t{i} * adopted.kernel_size;
     plug_kernel kernel{};
-    std::memcpy(&kernel, at, std::min<size_t>(table.kernel_size, sizeof kernel));
+    std::memcpy(&kernel, at, std::min<size_t>(adopted.kernel_size, sizeof kernel));
     TORCH_CHECK(kernel.schema != nullptr && kernel.fn != nullptr, "Kernel ", i, " of plugin '", name,
                 "' has no ", kernel.schema == nullptr ? "schema" : "function", ".");
     kernels.push_back(kernel);

@@ -208,7 +208,7 @@ bool is_forked() noexcept {
 bool launch_blocking() noexcept {
   static const bool blocking = [] {
     const char* value = std::getenv("TORCHPLUG_LAUNCH_BLOCKING");
-    return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
+    return value != nullptr && *value != '\0' && std::string_view(value) != "0";
   }();
   return blocking;
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "immortal.h"
@@ -112,7 +113,7 @@ void Stream::enqueue(HostJobPtr job) const {
   check(runtime().host_func(plugin_index(device_), handle(), run_job, release_job, job.get()), "host_func",
         device_);
   // Owned by the stream from here on: it calls release_job.
-  static_cast<void>(job.release());
+  std::ignore = job.release();
   synchronize_if_blocking();
 }
 
