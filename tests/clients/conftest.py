@@ -1,22 +1,15 @@
-"""Which device the client libraries run on, and the state each test starts from.
-
-The device is the one torchplug gives (TORCHPLUG_DEVICE). TORCHPLUG_TEST_DEVICE=cpu puts the CPU in
-its place, to check the tests themselves.
-"""
+"""What the client libraries need to be there, and the state each test starts from."""
 
 import importlib.util
 import os
-import random
 import re
 import sys
 from pathlib import Path
 
-import numpy
 import pytest
 import torch
 
 HERE = Path(__file__).parent
-NAME = os.environ.get("TORCHPLUG_TEST_DEVICE") or torch._C._get_privateuse1_backend_name()
 
 sys.path[:0] = [str(HERE), str(HERE / "scripts")]
 # Nothing is asked of the network, whatever the libraries would like to know of it.
@@ -31,62 +24,12 @@ def missing_clients():
     return [name for name in names if importlib.util.find_spec(name) is None]
 
 
-def pytest_configure(config):
-    config.addinivalue_line(
-        "markers",
-        "accelerator(reason, only=name): a promise the CPU standing in for the device does not "
-        "make; with `only`, one that only the device of that name makes",
-    )
-    if NAME == "privateuseone":
-        raise pytest.UsageError("there is no device: install torchplug, set TORCHPLUG_DEVICE")
-
-
 def pytest_pycollect_makemodule(module_path, parent):
     if missing := missing_clients():
         raise pytest.Collector.CollectError(
             f"{module_path.name} needs client libraries that are not installed: {', '.join(missing)}. "
             f"Run: pip install -r {HERE / 'requirements.txt'}"
         )
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if HERE not in item.path.parents:
-            continue
-        for mark in item.iter_markers("accelerator"):
-            only = mark.kwargs.get("only", NAME)
-            if NAME == "cpu":
-                item.add_marker(pytest.mark.skip(reason=f"the CPU stands in: {mark.args[0]}"))
-            elif only != NAME:
-                reason = f"a promise of {only} alone: {mark.args[0]}"
-                item.add_marker(pytest.mark.skip(reason=reason))
-
-
-@pytest.fixture(scope="session")
-def device():
-    """The device under test: tensor.device of everything made on it."""
-    return torch.device(NAME) if NAME == "cpu" else torch.device(NAME, 0)
-
-
-@pytest.fixture(scope="session")
-def other_device(device):
-    """A second device of the same kind."""
-    if device.type == "cpu" or torch.accelerator.device_count() < 2:
-        pytest.skip(f"{device.type} has one device")
-    return torch.device(device.type, 1)
-
-
-@pytest.fixture(scope="session")
-def module(device):
-    """torch.<device>"""
-    return torch.get_device_module(device)
-
-
-@pytest.fixture(autouse=True)
-def fresh_seeds():
-    random.seed(0)
-    numpy.random.seed(0)
-    torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
@@ -99,9 +42,5 @@ def one_thread():
 
 
 @pytest.fixture(autouse=True)
-def no_error_left_behind(device):
-    """An error that surfaces late belongs to the test that caused it."""
-    yield
-    if device.type != "cpu":
-        for index in range(torch.accelerator.device_count()):
-            torch.accelerator.synchronize(index)
+def clean_state(fresh_seeds, no_error_left_behind):
+    """Every test here begins with the same seeds and answers for its own errors."""

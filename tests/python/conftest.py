@@ -1,78 +1,18 @@
-"""Which device the tests run on, and the state each of them starts from.
-
-The device is the one torchplug gives (TORCHPLUG_DEVICE). TORCHPLUG_TEST_DEVICE=cpu puts the CPU in
-its place, to check the tests themselves.
-"""
+"""The state each test starts from and leaves."""
 
 import os
-import random
 import sys
 
-import numpy
 import pytest
 import torch
 
 # Spawned children import the test modules by name.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-NAME = os.environ.get("TORCHPLUG_TEST_DEVICE") or torch._C._get_privateuse1_backend_name()
-
-
-def pytest_configure(config):
-    config.addinivalue_line(
-        "markers",
-        "accelerator(reason, only=name): a promise the CPU standing in for the device does not "
-        "make; with `only`, one that only the device of that name makes",
-    )
-    if NAME == "privateuseone":
-        raise pytest.UsageError("there is no device: install torchplug, set TORCHPLUG_DEVICE")
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        for mark in item.iter_markers("accelerator"):
-            reason = mark.args[0]
-            only = mark.kwargs.get("only", NAME)
-            if NAME == "cpu":
-                item.add_marker(pytest.mark.skip(reason=f"the CPU stands in: {reason}"))
-            elif only != NAME:
-                item.add_marker(pytest.mark.skip(reason=f"a promise of {only} alone: {reason}"))
-
-
-@pytest.fixture(scope="session")
-def device():
-    """The device under test: tensor.device of everything made on it."""
-    return torch.device(NAME) if NAME == "cpu" else torch.device(NAME, 0)
-
-
-@pytest.fixture(scope="session")
-def other_device(device):
-    """A second device of the same kind."""
-    if device.type == "cpu" or torch.accelerator.device_count() < 2:
-        pytest.skip(f"{device.type} has one device")
-    return torch.device(device.type, 1)
-
-
-@pytest.fixture(scope="session")
-def module(device):
-    """torch.<device>"""
-    return torch.get_device_module(device)
-
 
 @pytest.fixture(autouse=True)
-def fresh_seeds():
-    random.seed(0)
-    numpy.random.seed(0)
-    torch.manual_seed(0)
-
-
-@pytest.fixture(autouse=True)
-def no_error_left_behind(device):
-    """An error that surfaces late belongs to the test that caused it."""
-    yield
-    if device.type != "cpu":
-        for index in range(torch.accelerator.device_count()):
-            torch.accelerator.synchronize(index)
+def clean_state(fresh_seeds, no_error_left_behind):
+    """Every test here begins with the same seeds and answers for its own errors."""
 
 
 @pytest.fixture(params=[torch.float32, torch.float64], ids=["float32", "float64"])
