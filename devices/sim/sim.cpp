@@ -220,6 +220,12 @@ constexpr plug_runtime kRuntime = {
     .ipc_close = nullptr,
     .ipc_export_event = nullptr,
     .ipc_import_event = nullptr,
+    .stream_native = nullptr,
+    .stream_import = nullptr,
+    .mem_reserve = nullptr,
+    .mem_unreserve = nullptr,
+    .mem_map = nullptr,
+    .mem_unmap = nullptr,
 };
 
 constexpr plug_module kModule = {
@@ -231,6 +237,7 @@ constexpr plug_module kModule = {
     .runtime = &kRuntime,
     .kernels = &kKernels,
     .extension = nullptr,
+    .profiler = nullptr,
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 **   level        table          needed for          if absent
 **   L0 runtime   plug_runtime   a device at all     load fails
 **   L1 kernels   plug_kernels   speed               the CPU does every operator
+**   L4 profiler  plug_profiler  true times          the host times by events
 **
 ** Six functions make a device on which every operator is right: device_count,
 ** device_info, device_sync, mem_alloc, mem_free and copy. Everything else makes
@@ -54,7 +55,7 @@ extern "C" {
 #endif
 
 #define PLUG_ABI_MAJOR 0 /* a new major is a new entry point, torchplug_plugin_v1 */
-#define PLUG_ABI_MINOR 0 /* counts appended members; used only in messages */
+#define PLUG_ABI_MINOR 1 /* counts appended members; used only in messages */
 
 /* Whether a table as its owner knew it reaches up to and including `member`. */
 #define PLUG_HAS(p, member)                                                          \
@@ -253,6 +254,7 @@ typedef struct plug_device_info { /* filled by the plugin up to `size` */
   uint8_t uuid[16];
   int32_t priority_high; /* stream priorities run from high (a smaller */
   int32_t priority_low;  /* number, 0 or less) to low */
+  uint64_t map_bytes;    /* the unit of mem_map; 0 without it */
 } plug_device_info;
 enum {
   PLUG_ADDRESSABLE = 1, /* base + offset may be formed as a pointer. Without
@@ -366,6 +368,29 @@ typedef struct plug_runtime {
                                   uint64_t capacity, uint64_t *bytes, int32_t *fd);
   plug_status (*ipc_import_event)(int32_t device, const void *handle, uint64_t bytes,
                                   int32_t fd, plug_event *event);
+
+  /* ---- Optional, each alone. ---- */
+
+  /* What the vendor's own libraries call the stream. Absent: the plug_stream
+  ** itself. */
+  plug_status (*stream_native)(int32_t device, plug_stream stream, void **native);
+
+  /* A handle for a stream that the vendor's own libraries made. stream_destroy
+  ** gives the handle back and leaves the stream alone. Absent: the host takes
+  ** `native` for a plug_stream. */
+  plug_status (*stream_import)(int32_t device, void *native, plug_stream *stream);
+
+  /* ---- Memory that grows in place: all or none. ----
+  ** mem_reserve sets addresses aside; mem_map puts memory behind a part of them
+  ** and mem_unmap takes it away again, both in multiples of map_bytes of the
+  ** device's info. What is mapped is used as what mem_alloc gave, under the same
+  ** base, host_view included. The host has synced before it unmaps, and unmaps
+  ** all before it gives the addresses back.
+  ** Absent: the host asks mem_alloc for one piece after the other. */
+  plug_status (*mem_reserve)(int32_t device, uint64_t bytes, void **base);
+  plug_status (*mem_unreserve)(int32_t device, void *base);
+  plug_status (*mem_map)(int32_t device, void *base, uint64_t offset, uint64_t bytes);
+  plug_status (*mem_unmap)(int32_t device, void *base, uint64_t offset, uint64_t bytes);
 } plug_runtime;
 /* Flags of event_create. */
 enum {
@@ -391,6 +416,7 @@ struct plug_call {
                      ** ignore a bit it does not know */
   uint64_t sequence; /* number of this operator call, for host->report */
   void *host_private;
+  const char *name; /* of the operator as it was called: "aten::add.Tensor" */
 };
 enum {
   PLUG_CALL_DETERMINISTIC = 1, /* torch.use_deterministic_algorithms */
@@ -433,6 +459,51 @@ typedef struct plug_kernels {
   const plug_kernel *list;
 } plug_kernels;
 
+/* ------------------------------ L4 profiler ------------------------------ */
+
+typedef struct plug_record { /* one piece of work that a device has done */
+  uint32_t size;
+  int32_t kind; /* PLUG_RECORD_* */
+  int32_t device;
+  int32_t source; /* of a copy, as target: a device, or PLUG_HOST */
+  int32_t target;
+  uint32_t reserved;
+  plug_stream stream;
+  uint64_t label; /* what the work was enqueued under; 0: nothing */
+  int64_t start;  /* nanoseconds on the clock of the device */
+  int64_t end;
+  uint64_t bytes;   /* copied or filled */
+  const char *name; /* of the kernel; NULL: the host has a name for it */
+} plug_record;
+enum {
+  PLUG_RECORD_KERNEL = 1,
+  PLUG_RECORD_COPY = 2,
+  PLUG_RECORD_FILL = 3,
+  PLUG_RECORD_HOST = 4, /* a function of the host's, from host_func */
+  PLUG_RECORD_WAIT = 5  /* for an event */
+};
+
+/* All functions are mandatory. Work is recorded that is enqueued between start
+** and stop. */
+typedef struct plug_profiler {
+  uint32_t size;
+  uint32_t reserved;
+  plug_status (*start)(void);
+  plug_status (*stop)(void);
+
+  /* Now, on the clock that the records of the device have their times from. */
+  plug_status (*clock)(int32_t device, int64_t *ns);
+
+  /* What the calling thread enqueues on the stream from now on is recorded
+  ** under `label`. */
+  plug_status (*label)(int32_t device, plug_stream stream, uint64_t label);
+
+  /* Gives the host each record of work that has ended, once; after stop too. */
+  plug_status (*drain)(int32_t device,
+                       void (*take)(void *context, const plug_record *record),
+                       void *context);
+} plug_profiler;
+
 /* ------------------------------ entry point ------------------------------ */
 
 typedef struct plug_module {
@@ -447,6 +518,8 @@ typedef struct plug_module {
   /* A table for an interface not in this header, by name, or NULL. Names
   ** begin with the owner: "acme.sparse.1". Absent: there is none. */
   const void *(*extension)(const char *name);
+
+  const plug_profiler *profiler; /* or NULL */
 } plug_module;
 enum { PLUG_SERIALIZE = 1 };
 

@@ -21,7 +21,7 @@ constexpr const char* kEntryPoint = "torchplug_plugin_v0";
 using EntryPoint = plug_status (*)(const plug_host*, const plug_module**);
 
 // Which members of plug_runtime stand together. A group is complete or empty; kMandatory is complete.
-enum class Group { kMandatory, kStreams, kPinned, kCapture, kIpc };
+enum class Group { kMandatory, kStreams, kPinned, kCapture, kIpc, kGrowth };
 
 struct Member {
   const char* name;
@@ -57,6 +57,10 @@ constexpr Member kMembers[] = {
     {"ipc_close", offsetof(plug_runtime, ipc_close), Group::kIpc},
     {"ipc_export_event", offsetof(plug_runtime, ipc_export_event), Group::kIpc},
     {"ipc_import_event", offsetof(plug_runtime, ipc_import_event), Group::kIpc},
+    {"mem_reserve", offsetof(plug_runtime, mem_reserve), Group::kGrowth},
+    {"mem_unreserve", offsetof(plug_runtime, mem_unreserve), Group::kGrowth},
+    {"mem_map", offsetof(plug_runtime, mem_map), Group::kGrowth},
+    {"mem_unmap", offsetof(plug_runtime, mem_unmap), Group::kGrowth},
 };
 
 bool is_present(const plug_runtime& table, const Member& member) {
@@ -73,6 +77,7 @@ const char* group_name(Group group) {
     case Group::kPinned: return "pinned host memory";
     case Group::kCapture: return "capture";
     case Group::kIpc: return "sharing between processes";
+    case Group::kGrowth: return "memory that grows in place";
   }
   return "";
 }
@@ -159,6 +164,7 @@ std::unique_ptr<Module> open_module(const std::string& path) {
               "' has no runtime table. Set .runtime of its plug_module.");
   module->runtime = adopt_runtime(*table.runtime, module->name);
   if (table.kernels != nullptr) module->kernels = adopt_kernels(*table.kernels, module->name);
+  if (table.profiler != nullptr) module->profiler = adopt_profiler(*table.profiler, module->name);
   return module;
 }
 
@@ -166,19 +172,29 @@ std::unique_ptr<Module> open_module(const std::string& path) {
 
 std::vector<Capability> optional_capabilities(const plug_runtime& runtime) {
   return {
-      {"streams", runtime.stream_create != nullptr},   {"event_elapsed", runtime.event_elapsed != nullptr},
-      {"host_func", runtime.host_func != nullptr},     {"host_view", runtime.host_view != nullptr},
-      {"pinned", runtime.host_alloc != nullptr},       {"copy_strided", runtime.copy_strided != nullptr},
-      {"mem_fill", runtime.mem_fill != nullptr},       {"mem_info", runtime.mem_info != nullptr},
-      {"peer_access", runtime.peer_access != nullptr}, {"capture", runtime.capture_begin != nullptr},
-      {"ipc", runtime.ipc_export != nullptr},          {"device_open", runtime.device_open != nullptr},
+      {"streams", runtime.stream_create != nullptr},
+      {"event_elapsed", runtime.event_elapsed != nullptr},
+      {"host_func", runtime.host_func != nullptr},
+      {"host_view", runtime.host_view != nullptr},
+      {"pinned", runtime.host_alloc != nullptr},
+      {"copy_strided", runtime.copy_strided != nullptr},
+      {"mem_fill", runtime.mem_fill != nullptr},
+      {"mem_info", runtime.mem_info != nullptr},
+      {"peer_access", runtime.peer_access != nullptr},
+      {"capture", runtime.capture_begin != nullptr},
+      {"ipc", runtime.ipc_export != nullptr},
+      {"device_open", runtime.device_open != nullptr},
       {"shutdown", runtime.shutdown != nullptr},
+      {"stream_native", runtime.stream_native != nullptr},
+      {"stream_import", runtime.stream_import != nullptr},
+      {"growth", runtime.mem_reserve != nullptr},
   };
 }
 
 plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name) {
   const plug_runtime adopted = adopt(table, "plug_runtime", name);
-  for (Group group : {Group::kMandatory, Group::kStreams, Group::kPinned, Group::kCapture, Group::kIpc}) {
+  for (Group group :
+       {Group::kMandatory, Group::kStreams, Group::kPinned, Group::kCapture, Group::kIpc, Group::kGrowth}) {
     check_group(adopted, group, name);
   }
   return adopted;
@@ -198,6 +214,15 @@ std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::str
     kernels.push_back(kernel);
   }
   return kernels;
+}
+
+plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name) {
+  const plug_profiler adopted = adopt(table, "plug_profiler", name);
+  TORCH_CHECK(adopted.start != nullptr && adopted.stop != nullptr && adopted.clock != nullptr &&
+                  adopted.label != nullptr && adopted.drain != nullptr,
+              "Plugin '", name,
+              "' gives a plug_profiler with a function missing. Give all of them, or none.");
+  return adopted;
 }
 
 Module& load_module(const std::string& path) {

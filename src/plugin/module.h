@@ -20,8 +20,10 @@ struct Module {
   plug_host host{};
   plug_runtime runtime{};
   std::vector<plug_kernel> kernels;
+  plug_profiler profiler{};
 
   bool has_streams() const { return runtime.stream_create != nullptr; }
+  bool has_profiler() const { return profiler.start != nullptr; }
 };
 
 // Opens the library at `path`, calls its entry point and checks what it gave. The same file, by
@@ -36,8 +38,9 @@ struct Capability {
 };
 std::vector<Capability> optional_capabilities(const plug_runtime& runtime);
 
-// The two halves of load_module that need no library; tests use them on tables of their own.
+// The parts of load_module that need no library; tests use them on tables of their own.
 plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name);
 std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::string& name);
+plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name);
 
 }  // namespace torchplug

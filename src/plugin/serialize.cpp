@@ -56,7 +56,8 @@ void serialize(Module& module) {
                &R::event_elapsed, &R::mem_info, &R::mem_fill, &R::copy_strided, &R::host_func,
                &R::peer_access, &R::host_view, &R::host_alloc, &R::host_free, &R::capture_begin,
                &R::capture_end, &R::capture_replay, &R::capture_destroy, &R::ipc_export, &R::ipc_import,
-               &R::ipc_close, &R::ipc_export_event, &R::ipc_import_event>(table);
+               &R::ipc_close, &R::ipc_export_event, &R::ipc_import_event, &R::stream_native,
+               &R::stream_import, &R::mem_reserve, &R::mem_unreserve, &R::mem_map, &R::mem_unmap>(table);
   if (module.has_streams()) {
     table.stream_sync = Polled<&R::stream_query, &R::stream_sync>::call;
     table.event_sync = Polled<&R::event_query, &R::event_sync>::call;

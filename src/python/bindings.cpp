@@ -1,9 +1,8 @@
-// Python's view of the core: thin, so that everything here can also be done from C++.
+#include "python/bindings.h"
 
 #include <ATen/ops/empty.h>
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/utils/pybind.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -14,9 +13,7 @@
 #include "aten/ledger.h"
 #include "dtype.h"
 #include "runtime/device.h"
-#include "runtime/device_allocator.h"
 #include "runtime/generator.h"
-#include "runtime/host_allocator.h"
 #include "runtime/stream.h"
 
 namespace py = pybind11;
@@ -116,27 +113,6 @@ std::pair<int, int> priority_range(int device) {
   return {std::max(info.priority_high, info.priority_low), info.priority_high};
 }
 
-py::dict values_of(const c10::CachingAllocator::Stat& stat) {
-  py::dict values;
-  values["current"] = stat.current;
-  values["peak"] = stat.peak;
-  values["allocated"] = stat.allocated;
-  values["freed"] = stat.freed;
-  return values;
-}
-
-py::dict host_memory_stats() {
-  const at::HostStats stats = host_allocator().get_stats();
-  py::dict result;
-  result["active_bytes"] = values_of(stats.active_bytes);
-  result["active_requests"] = values_of(stats.active_requests);
-  result["allocated_bytes"] = values_of(stats.allocated_bytes);
-  result["allocations"] = values_of(stats.allocations);
-  result["num_host_alloc"] = stats.num_host_alloc;
-  result["num_host_free"] = stats.num_host_free;
-  return result;
-}
-
 // A backward of nothing on every device in use, by tensors that Python never sees.
 void finish_backward() {
   if (!is_module_loaded()) return;
@@ -179,10 +155,8 @@ PYBIND11_MODULE(_C, module) {
   module.def("finish_backward", &finish_backward, NoGil());
   module.def("default_generator", &generator);
   module.def("seed_default_generators", &seed_default_generators);
-  module.def("host_memory_stats", &host_memory_stats);
-  module.def("reset_accumulated_host_memory_stats", [] { host_allocator().reset_accumulated_stats(); });
-  module.def("reset_peak_host_memory_stats", [] { host_allocator().reset_peak_stats(); });
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);
+  bind_memory(module);
 }

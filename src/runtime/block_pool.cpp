@@ -7,10 +7,9 @@
 #include <atomic>
 #include <bit>
 #include <exception>
-#include <shared_mutex>
 #include <utility>
 
-#include "immortal.h"
+#include "runtime/address_index.h"
 
 namespace torchplug {
 namespace {
@@ -42,12 +41,6 @@ size_t size_class(size_t rounded) {
 }
 
 std::atomic<size_t> hidden_blocks{0};
-
-std::shared_mutex index_lock;
-std::map<const char*, Block*>& address_index() {
-  static auto& index = *immortal<std::map<const char*, Block*>>();
-  return index;
-}
 
 template <class Function>
 void for_each_stat(StatArray& stats, size_t bytes, Function function) {
@@ -90,15 +83,6 @@ char* reserve_addresses(size_t bytes) {
 }  // namespace
 
 bool has_hidden_blocks() noexcept { return hidden_blocks.load(std::memory_order_relaxed) != 0; }
-
-const Block* find_block(const void* address) {
-  const char* wanted = static_cast<const char*>(address);
-  std::shared_lock lock(index_lock);
-  auto after = address_index().upper_bound(wanted);
-  if (after == address_index().begin()) return nullptr;
-  const Block* block = std::prev(after)->second;
-  return wanted < block->address + block->bytes ? block : nullptr;
-}
 
 inline BlockPool::Shelf& BlockPool::shelf(const Stream& stream) {
   const auto index = static_cast<size_t>(stream.id());
@@ -297,16 +281,12 @@ Block* BlockPool::make(const Stream& stream, size_t bytes) {
     increase(stats_.segment, bytes, 1);
     increase(stats_.reserved_bytes, bytes, bytes);
   }
-  std::unique_lock lock(index_lock);
-  address_index()[made->address] = made;
+  add_to_address_index(*made);
   return made;
 }
 
 void BlockPool::destroy(Block* block) {
-  {
-    std::unique_lock lock(index_lock);
-    address_index().erase(block->address);
-  }
+  remove_from_address_index(*block);
   if (block->address != block->base) ::munmap(block->address, block->bytes);
   if (runtime().host_view != nullptr && block->view == nullptr) --hidden_blocks;
   reserved_bytes_ -= block->bytes;

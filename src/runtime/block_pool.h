@@ -90,7 +90,4 @@ class BlockPool {
 // Whether any block is out of the host's reach though the plugin gives host views.
 bool has_hidden_blocks() noexcept;
 
-// Finds the block an address lies in, among all blocks of all devices.
-const Block* find_block(const void* address);
-
 }  // namespace torchplug

@@ -11,6 +11,7 @@
 
 #include "immortal.h"
 #include "plugin/serialize.h"
+#include "runtime/address_index.h"
 #include "runtime/block_pool.h"
 #include "runtime/failure.h"
 

@@ -1,0 +1,11 @@
+#pragma once
+// Python's view of the core: thin, so that everything here can also be done from C++.
+// Each function adds one concept to torchplug._C; its file is named after it.
+
+#include <torch/csrc/utils/pybind.h>
+
+namespace torchplug {
+
+void bind_memory(pybind11::module_& module);
+
+}  // namespace torchplug
