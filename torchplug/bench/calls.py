@@ -15,6 +15,7 @@ STATEMENTS = {
     "add": "add(x, y)",
     "mul": "mul(x, y)",
     "exp": "exp(x)",
+    "cos": "cos(x)",
     "sum": "sum(x)",
     "mm": "mm(square, square)",
     "cat": "cat(pair)",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from torchplug.bench import environment, imports, native, rows
+from torchplug.bench import chain, environment, imports, native, rows
 from torchplug.bench.places import FOLDERS, Places
 from torchplug.bench.rounds import Result
 from torchplug.bench.settings import COPY_BYTES, ELEMENTS, Settings
@@ -125,6 +125,7 @@ def measure(
         measuring.measure_python(device)
         progress(f"Measuring {device} from C++")
         measuring.measure_cpp(device)
+    measuring.python |= chain.compare(measuring.python)
     progress("Measuring import torch")
     measuring.measure_import()
     measuring.check_ways()

@@ -89,13 +89,14 @@ def show_others(console: Console, report: Report) -> None:
     for title, group in by_title(report, against_cpu=False):
         table.add_row(f"[bold]{title}[/]")
         for row in group:
-            result = row["python"]
+            side = "python" if row["python"] else "cpp"
+            result = row[side]
             reference = result["reference"]
             against = "" if reference is None else f"{row['against']} {reference:.3g} {row['unit']}"
-            shown = figure(row, result["figure"]) + mark(row, "python")
+            shown = figure(row, result["figure"]) + mark(row, side)
             measured = f"{result['device']:.3g} {row['unit']}"
             table.add_row(
-                f"  {row['call']}", row["device"], measured, against, shown, aim_text(row, "python")
+                f"  {row['call']}", row["device"], measured, against, shown, aim_text(row, side)
             )
     output.put(console, table)
 

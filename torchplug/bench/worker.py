@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from torchplug import _C
-from torchplug.bench import copies, idle, rows, small
+from torchplug.bench import chain, copies, idle, rows, small, training
 from torchplug.bench.rounds import Result
 from torchplug.bench.settings import Settings
 
@@ -36,17 +36,23 @@ def measure(place: torch.device, settings: Settings) -> dict[str, Any]:
         for call in group.calls
     }
     results: dict[str, Result] = {}
-    held = [group for group in groups.values() if group.name.startswith("held-")]
-    burst = [group for group in groups.values() if group.name.startswith("burst-")]
-    plain = [g for g in groups.values() if g.against == "the CPU" and g not in held + burst]
+    beside_cpu = [group for group in groups.values() if group.against == "the CPU"]
+    held = [group for group in beside_cpu if group.name.startswith("held-")]
+    burst = [group for group in beside_cpu if group.name.startswith("burst-")]
+    step = [group for group in beside_cpu if group.name == "step"]
+    plain = [group for group in beside_cpu if group not in [*held, *burst, *step]]
     results |= small.measure(plain, place, settings)
     results |= small.measure_held(held, place, settings)
     results |= small.measure_burst(burst, place, settings)
+    for group in step:
+        results |= training.measure(group, place, settings)
     for group in groups.values():
         if group.name == "idle":
             results |= idle.measure(group, place, settings)
         if group.against == "memcpy":
             results |= copies.measure(group, place, settings)
+    if place.type in chain.DEVICES:
+        results |= chain.measure(place, settings)
     versions = {"torch": torch.__version__, "compiler": _C.built_with()["compiler"]}
     return {"results": results, "ways": ways, "versions": versions}
 
