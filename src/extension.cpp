@@ -54,6 +54,10 @@ c10::Stream stream_from_pool(int priority, DeviceIndex device) {
   return Stream::from_pool(or_current(device), priority).unwrap();
 }
 
+c10::Stream stream_from_external(void* native, DeviceIndex device) {
+  return Stream::from_native(or_current(device), native).unwrap();
+}
+
 void set_current_stream(const c10::Stream& stream) { stream_of(stream).exchange_current(); }
 
 plug_stream native_handle(const c10::Stream& stream) {

@@ -54,6 +54,8 @@ class DeviceModule(_Module):
     # Streams and events
     streams = _streams
     Stream = _streams.Stream
+    ExternalStream = _streams.ExternalStream
+    get_stream_from_external = staticmethod(_streams.get_stream_from_external)
     Event = _streams.Event
     StreamContext = _streams.StreamContext
     stream = staticmethod(_streams.stream)

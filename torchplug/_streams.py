@@ -1,11 +1,16 @@
 """Streams and events of the device.
 
-They are PyTorch's own: `torch.<device>.Stream()` makes a torch.Stream on the device, and every
-torch.Stream on the device is an instance of `torch.<device>.Stream`. So it is with events.
+A stream is `torch.<device>.Stream`, a torch.Stream with what CUDA's has beyond that; every torch.Stream
+on the device counts as an instance of it. An event is PyTorch's own torch.Event, which PyTorch asks
+for by that very type, and every torch.Event on the device counts as a `torch.<device>.Event`.
+
+The default stream is a stream like any other: unlike CUDA's it waits for no other stream, and no
+other stream waits for it.
 """
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -37,23 +42,70 @@ class Stream(torch.Stream, metaclass=_OfDevice):
 
     def __new__(cls, device: Device = None, priority: int = 0, **known: Any) -> Self:
         """With stream_id, device_index and device_type: a stream that exists."""
-        made: type = torch.Stream if cls is Stream else cls
         if known:
-            return torch.Stream.__new__(made, priority=priority, **known)
+            return super().__new__(cls, priority=priority, **known)
         where = torch.device(_devices.name(), _devices.index_of(device))
-        return torch.Stream.__new__(made, where, priority=priority)
+        return super().__new__(cls, where, priority=priority)
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
         """The lowest and the highest priority of the current device's streams."""
         return _C.priority_range(_C.current_device())
 
+    @property
+    def priority(self) -> int:
+        """What was asked for, within the range."""
+        return _C.stream_priority(self.stream_id, self.device_index)
+
+    @property
+    def native_handle(self) -> int:
+        """What the vendor's own libraries call the stream; also `<device>_stream`."""
+        return _C.native_stream(self.stream_id, self.device_index)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.native_handle)
+
+    def __getattr__(self, name: str) -> int:
+        if name == f"{_devices.name()}_stream":
+            return self.native_handle
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        kind = _devices.name()
+        return f"<torch.{kind}.Stream device={self.device} {kind}_stream={self.native_handle:#x}>"
+
+
+class ExternalStream(Stream):
+    """A stream that another library made, by that library's handle for it.
+
+    Whoever made it keeps it alive while work, memory or events of PyTorch's may still use it, and
+    destroys it. The same handle gives an equal stream.
+    """
+
+    def __new__(cls, stream_ptr: int, device: Device = None, **_: Any) -> Self:
+        index = _devices.index_of(device)
+        return super().__new__(
+            cls,
+            stream_id=_C.external_stream(stream_ptr, index),
+            device_index=index,
+            device_type=torch.accelerator.current_stream(index).device_type,
+        )
+
+
+def get_stream_from_external(data_ptr: int, device: Device = None) -> Stream:
+    """The stream that another library calls `data_ptr`; see ExternalStream."""
+    return ExternalStream(data_ptr, device)
+
 
 class Event(torch.Event, metaclass=_OfDevice):
     """A mark in a stream that can be waited for, asked for, and timed with `enable_timing`."""
 
     def __new__(
-        cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+        cls,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
     ) -> Self:
         if interprocess:
             raise NotImplementedError(
@@ -65,16 +117,23 @@ class Event(torch.Event, metaclass=_OfDevice):
         return torch.Event.__new__(made, where, enable_timing=enable_timing, blocking=blocking)
 
 
-def current_stream(device: Device = None) -> torch.Stream:
+def _known(stream_id: int, device_index: int) -> Stream:
+    return Stream(
+        stream_id=stream_id,
+        device_index=device_index,
+        device_type=torch.accelerator.current_stream(device_index).device_type,
+    )
+
+
+def current_stream(device: Device = None) -> Stream:
     """The stream that this thread's work on the device goes to."""
-    return torch.accelerator.current_stream(_devices.index_of(device))
-
-
-def default_stream(device: Device = None) -> torch.Stream:
-    """The stream that work on the device goes to unless another is chosen."""
     index = _devices.index_of(device)
-    kind = current_stream(index).device_type
-    return torch.Stream(stream_id=0, device_index=index, device_type=kind)
+    return _known(torch.accelerator.current_stream(index).stream_id, index)
+
+
+def default_stream(device: Device = None) -> Stream:
+    """The stream that work on the device goes to unless another is chosen."""
+    return _known(0, _devices.index_of(device))
 
 
 def set_stream(stream: torch.Stream | None) -> None:

@@ -88,8 +88,17 @@ plug_stream Device::create_stream(std::int32_t priority) {
   const bool high = std::clamp(priority, kHighPriority, kLowPriority) == kHighPriority;
   auto stream = std::make_shared<Stream>(thread_name(index_, std::to_string(++streams_made_)), high);
   auto handle = std::make_unique<plug_stream_s>(plug_stream_s{index_, stream});
+  handles_.emplace(stream.get(), handle.get());
   streams_.push_back(std::move(stream));
   return handle.release();
+}
+
+plug_stream Device::import_stream(const void* native) const {
+  if (native == default_stream_.get()) return nullptr;
+  const std::lock_guard lock(streams_mutex_);
+  const auto found = handles_.find(native);
+  if (found == handles_.end()) fail(PLUG_INVALID, native, " is not a stream of ", name_, ".");
+  return found->second;
 }
 
 void Device::destroy_stream(plug_stream handle) {
@@ -97,6 +106,7 @@ void Device::destroy_stream(plug_stream handle) {
   stream(handle).close();
   const std::unique_ptr<plug_stream_s> owned(handle);
   const std::lock_guard lock(streams_mutex_);
+  handles_.erase(handle->stream.get());
   std::erase_if(streams_, [](const auto& stream) { return stream->is_closed(); });
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -49,6 +50,11 @@ class Device {
   // Priorities beyond the range are moved into it.
   plug_stream create_stream(std::int32_t priority);
   void destroy_stream(plug_stream handle);
+
+  // To a library of this device's own, a stream is the Stream itself: here and back again.
+  void* native_stream(plug_stream handle) const { return &stream(handle); }
+  plug_stream import_stream(const void* native) const;
+
   plug_event create_event(std::uint32_t flags) const;
   void destroy_event(plug_event handle) const;
 
@@ -70,6 +76,7 @@ class Device {
   const std::shared_ptr<Stream> default_stream_;
   mutable std::mutex streams_mutex_;              // guards what follows
   std::vector<std::shared_ptr<Stream>> streams_;  // the default one, and all that may have work
+  std::map<const void*, plug_stream> handles_;    // of all streams but the default one
   std::uint64_t streams_made_ = 0;
 };
 

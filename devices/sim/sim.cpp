@@ -181,6 +181,14 @@ plug_status host_free(void* base) {
   return guarded([&] { release_pinned(base); });
 }
 
+plug_status stream_native(std::int32_t device, plug_stream stream, void** native) {
+  return guarded([&] { *native = open_device(device).native_stream(stream); });
+}
+
+plug_status stream_import(std::int32_t device, void* native, plug_stream* stream) {
+  return guarded([&] { *stream = open_device(device).import_stream(native); });
+}
+
 constexpr plug_runtime kRuntime = {
     .size = sizeof(plug_runtime),
     .reserved = 0,
@@ -220,8 +228,8 @@ constexpr plug_runtime kRuntime = {
     .ipc_close = nullptr,
     .ipc_export_event = nullptr,
     .ipc_import_event = nullptr,
-    .stream_native = nullptr,
-    .stream_import = nullptr,
+    .stream_native = stream_native,
+    .stream_import = stream_import,
     .mem_reserve = nullptr,
     .mem_unreserve = nullptr,
     .mem_map = nullptr,

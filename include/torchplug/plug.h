@@ -231,8 +231,10 @@ typedef struct plug_host {
   plug_status (*rng)(const struct plug_host *host, const plug_call *call, uint64_t draws,
                      plug_rng *rng);
 
-  /* An operation that was enqueued earlier has failed. From any thread. The
-  ** host raises `message` at the next synchronisation; PLUG_LOST is for ever. */
+  /* An operation that was enqueued earlier has failed. From any thread, before
+  ** a sync of the stream returns. `sequence` is that of the plug_call, 0 if it
+  ** was none. The host raises `message` at the next synchronisation, with the
+  ** operator's name; PLUG_LOST is for ever. */
   void (*report)(const struct plug_host *host, int32_t device, plug_stream stream,
                  uint64_t sequence, plug_status status, const char *message);
 } plug_host;
@@ -375,9 +377,9 @@ typedef struct plug_runtime {
   ** itself. */
   plug_status (*stream_native)(int32_t device, plug_stream stream, void **native);
 
-  /* A handle for a stream that the vendor's own libraries made. stream_destroy
-  ** gives the handle back and leaves the stream alone. Absent: the host takes
-  ** `native` for a plug_stream. */
+  /* A handle for a stream that the vendor's own libraries made: good as long as
+  ** the stream is, the same each time, and never given to stream_destroy.
+  ** Absent: the host takes `native` for a plug_stream. */
   plug_status (*stream_import)(int32_t device, void *native, plug_stream *stream);
 
   /* ---- Memory that grows in place: all or none. ----

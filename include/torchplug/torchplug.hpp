@@ -8,6 +8,7 @@
 //   in c10/cuda                                 here
 //   getCurrentCUDAStream(device)                current_stream(device)
 //   getStreamFromPool(high, device)             stream_from_pool(priority, device)
+//   getStreamFromExternal(stream, device)       stream_from_external(native, device)
 //   setCurrentCUDAStream(stream)                set_current_stream(stream)
 //   stream.stream()                             native_handle(stream)
 //   stream.query(), stream.synchronize()        the same, of c10::Stream
@@ -85,6 +86,12 @@ PLUG_EXPORT c10::Stream default_stream(c10::DeviceIndex device = -1);
 // One of a fixed number of streams per priority, in turn; a smaller number is more
 // urgent. Throws on a device without streams, where the default stream is the only one.
 PLUG_EXPORT c10::Stream stream_from_pool(int priority = 0, c10::DeviceIndex device = -1);
+
+// A stream that was made elsewhere, by what the vendor's own libraries call it; the other
+// way round is stream.native_handle() of c10::Stream. Whoever made it keeps it alive
+// while work, memory or events of PyTorch's may still use it, and destroys it; torchplug
+// never does. The same handle gives the same c10::Stream.
+PLUG_EXPORT c10::Stream stream_from_external(void *native, c10::DeviceIndex device = -1);
 
 // Makes it the calling thread's current stream of its device; leaves the current device.
 PLUG_EXPORT void set_current_stream(const c10::Stream &stream);

@@ -74,6 +74,7 @@ at::Tensor permuted(const at::Tensor& tensor, const std::vector<int64_t>& permut
 BoundKernel::BoundKernel(Binding binding, const Module& module)
     : binding_(std::move(binding)),
       module_(module),
+      name_(full_name(binding_.operator_handle.operator_name())),
       functional_facts_(binding_.functional_handle),
       argument_count_(binding_.operator_handle.schema().arguments().size()),
       is_pointwise_(binding_.functional_handle.hasTag(at::Tag::pointwise)),
@@ -104,7 +105,7 @@ at::Tensor BoundKernel::run_direct(const BoundPlan& plan, const Stream& stream,
   described.flags |= PLUG_TENSOR_WRITTEN;
   plug_value result = tagged(PLUG_VALUE_TENSOR);
   result.as.tensors = &described;
-  KernelCall call(module_, *binding_.kernel, stream, {&result, 1});
+  KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, {&result, 1});
   const plug_status status = call.run(arguments, call_flags());
   if (status == PLUG_UNSUPPORTED) return {};
   check(status, binding_.kernel->schema, stream.device());
@@ -135,7 +136,7 @@ Reason BoundKernel::run_direct(torch::jit::Stack& stack, const BoundPlan& plan, 
     outputs.push_back(empty_on(stream, shape));
     given.add_result(outputs.back());
   }
-  KernelCall call(module_, *binding_.kernel, stream, given.results());
+  KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, given.results());
   if (const Reason reason = run_kernel(call, given, stream); reason != Reason::kNone) return reason;
   torch::jit::drop(stack, argument_count_);
   for (at::Tensor& output : outputs) stack.emplace_back(std::move(output));
@@ -180,7 +181,7 @@ Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan
     shown.push_back(permuted(output, plan.permutation));
     given.add_result(shown.back());
   }
-  KernelCall call(module_, *binding_.kernel, stream, given.results());
+  KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, given.results());
   if (!plan.is_empty) {
     if (const Reason reason = run_kernel(call, given, stream); reason != Reason::kNone) return reason;
   }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "aten/binding.h"
@@ -95,6 +96,7 @@ class BoundKernel {
 
   Binding binding_;
   const Module& module_;
+  std::string name_;  // of the operator as it is called
   OperatorFacts functional_facts_;
   size_t argument_count_;
   bool is_pointwise_;

@@ -1,31 +1,14 @@
 #include "aten/kernel_call.h"
 
-#include <atomic>
-
 #include "aten/kernel_arguments.h"
 #include "aten/strides.h"
 #include "aten/transfer.h"
 #include "dtype.h"
 #include "plugin/serialize.h"
 #include "runtime/generator.h"
+#include "runtime/sequence.h"
 
 namespace torchplug {
-namespace {
-
-// Numbers that no other call has. A thread sets many aside at a time, since all threads share one counter.
-uint64_t next_sequence() {
-  constexpr uint64_t kAside = 1024;
-  static std::atomic<uint64_t> given{0};
-  constinit thread_local uint64_t next = 0;
-  constinit thread_local uint64_t end = 0;
-  if (C10_UNLIKELY(next == end)) {
-    next = given.fetch_add(kAside, std::memory_order_relaxed);
-    end = next + kAside;
-  }
-  return next++;
-}
-
-}  // namespace
 
 plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flags) {
   plug_call call{};
@@ -38,8 +21,9 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
   call.arg_count = static_cast<uint32_t>(arguments.size());
   call.result_count = static_cast<uint32_t>(results_.size());
   call.flags = flags;
-  call.sequence = next_sequence();
+  call.sequence = next_sequence(name_);
   call.host_private = static_cast<CallServices*>(this);
+  call.name = name_;
   const auto lock = lock_calls(module_);
   return kernel_.fn(&call);
 }

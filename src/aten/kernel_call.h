@@ -15,10 +15,11 @@ namespace torchplug {
 
 class KernelCall final : public CallServices {
  public:
-  // `results`: one per return of the kernel's schema; it fills or shapes those that hold no tensor.
-  KernelCall(const Module& module, const plug_kernel& kernel, const Stream& stream,
+  // `name`: of the operator as it was called; lives until the process ends. `results`: one per return of the
+  // kernel's schema; it fills or shapes those that hold no tensor.
+  KernelCall(const Module& module, const plug_kernel& kernel, const char* name, const Stream& stream,
              std::span<plug_value> results)
-      : module_(module), kernel_(kernel), stream_(stream), results_(results) {}
+      : module_(module), kernel_(kernel), name_(name), stream_(stream), results_(results) {}
   KernelCall(const KernelCall&) = delete;
   KernelCall& operator=(const KernelCall&) = delete;
 
@@ -44,6 +45,7 @@ class KernelCall final : public CallServices {
 
   const Module& module_;
   const plug_kernel& kernel_;
+  const char* name_;
   Stream stream_;
   std::span<plug_value> results_;
   at::Generator generator_;

@@ -227,8 +227,8 @@ void BlockPool::cache_all(const std::vector<Block*>& blocks) {
 std::vector<Block*> BlockPool::take_finished() {
   std::vector<Block*> finished;
   for (auto it = pending_.begin(); it != pending_.end();) {
-    const auto ready = [](const auto& event) { return event->is_ready(); };
-    if (std::all_of(it->events.begin(), it->events.end(), ready)) {
+    const auto over = [](const auto& event) { return event->is_over(); };
+    if (std::all_of(it->events.begin(), it->events.end(), over)) {
       finished.push_back(it->block);
       it = pending_.erase(it);
     } else {

@@ -131,7 +131,7 @@ void check_index(DeviceIndex device) {
 // Only flags are written: the child of a multithreaded process may do little else.
 void mark_forked() {
   for (DeviceSlot& slot : devices().slots()) {
-    if (slot.life == Life::kOpen) slot.life = Life::kForked;
+    if (slot.life == Life::kOpen || slot.life == Life::kLost) slot.life = Life::kForked;
   }
 }
 
@@ -219,6 +219,7 @@ void detail::open_device(DeviceIndex device) {
   DeviceSlot& slot = device_slots[static_cast<size_t>(device)];
   TORCH_CHECK(slot.life != Life::kEnded, "Device '", active_module().name,
               "' is gone: the process is ending.");
+  if (slot.life == Life::kLost) throw_lost(device);
   std::lock_guard lock(open_lock);
   if (slot.life == Life::kOpen) return;
   static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
@@ -229,6 +230,14 @@ void detail::open_device(DeviceIndex device) {
   slot.life = Life::kOpen;
 }
 
+void detail::mark_lost(DeviceIndex device) noexcept {
+  std::atomic<Life>& life = device_slots[static_cast<size_t>(device)].life;
+  Life before = life.load();
+  while ((before == Life::kClosed || before == Life::kOpen) &&
+         !life.compare_exchange_weak(before, Life::kLost)) {
+  }
+}
+
 void check(plug_status status, const char* what, DeviceIndex device) {
   if (C10_LIKELY(status == PLUG_OK)) return;
   const std::string where =
@@ -237,6 +246,10 @@ void check(plug_status status, const char* what, DeviceIndex device) {
   if (said.empty()) said = "the plugin gave no reason";
   const std::string message = where + ": " + what + " failed (" + status_name(status) + "): " + said;
   TORCH_CHECK_WITH(OutOfMemoryError, status != PLUG_NO_MEMORY, message);
+  if (status == PLUG_LOST && device >= 0) {
+    lose_device(device, message);
+    throw_lost(device);
+  }
   if (status == PLUG_LOST) {
     throw c10::AcceleratorError({__func__, __FILE__, uint32_t(__LINE__)}, status, message);
   }

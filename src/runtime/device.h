@@ -2,7 +2,8 @@
 // The devices of the one active plugin: how many, what they are, which is current on this thread.
 // TORCHPLUG_VISIBLE_DEVICES says which of the plugin's devices there are for PyTorch, and in which order.
 // A device is opened at its first use. After fork() the child may use a device only if the parent
-// never opened one; otherwise every use is an error that says so.
+// never opened one; otherwise every use is an error that says so. A device that was lost (PLUG_LOST) stays
+// lost: every use of it is that error, and what it gave is given back in silence.
 
 #include <c10/core/Device.h>
 #include <c10/macros/Macros.h>
@@ -57,6 +58,9 @@ void unchecked_set_current_device(DeviceIndex device) noexcept;
 // Every function that reaches the plugin begins here.
 inline void ensure_open(DeviceIndex device);
 inline bool is_open(DeviceIndex device) noexcept;
+inline bool is_lost(DeviceIndex device) noexcept;
+// Whether what the plugin gave for the device may be given back: it is open, or lost.
+inline bool may_give_back(DeviceIndex device) noexcept;
 bool is_forked() noexcept;
 // Arranges for the plugin to be shut down when the process ends, and for failures nobody saw to be printed.
 void shut_down_at_exit();
@@ -64,13 +68,14 @@ void shut_down_at_exit();
 // Whether TORCHPLUG_LAUNCH_BLOCKING asks every call to wait for its work.
 bool launch_blocking() noexcept;
 
-// Throws for every status but PLUG_OK: what was being done, on which device, in the plugin's words.
+// Throws for every status but PLUG_OK: what was being done, on which device, in the plugin's words. After
+// PLUG_LOST the device is lost.
 void check(plug_status status, const char* what, DeviceIndex device);
 
 // Behind the functions above, which every operator calls.
 namespace detail {
 
-enum class Life : uint8_t { kClosed, kOpen, kForked, kEnded };
+enum class Life : uint8_t { kClosed, kOpen, kLost, kForked, kEnded };
 
 struct DeviceSlot {
   std::atomic<Life> life{Life::kClosed};
@@ -79,7 +84,12 @@ struct DeviceSlot {
 using DeviceSlots = std::array<DeviceSlot, std::numeric_limits<DeviceIndex>::max() + 1>;
 extern DeviceSlots device_slots;
 
+inline Life life_of(DeviceIndex device) noexcept {
+  return device_slots[static_cast<size_t>(device)].life.load(std::memory_order_acquire);
+}
+
 void open_device(DeviceIndex device);
+void mark_lost(DeviceIndex device) noexcept;
 
 }  // namespace detail
 
@@ -88,10 +98,14 @@ int32_t unchecked_plugin_index(DeviceIndex device) noexcept {
 }
 
 bool is_open(DeviceIndex device) noexcept {
-  using detail::Life;
-  return device >= 0 && detail::device_slots[static_cast<size_t>(device)].life.load(
-                            std::memory_order_acquire) == Life::kOpen;
+  return device >= 0 && detail::life_of(device) == detail::Life::kOpen;
 }
+
+bool is_lost(DeviceIndex device) noexcept {
+  return device >= 0 && detail::life_of(device) == detail::Life::kLost;
+}
+
+bool may_give_back(DeviceIndex device) noexcept { return is_open(device) || is_lost(device); }
 
 void ensure_open(DeviceIndex device) {
   if (C10_UNLIKELY(!is_open(device))) detail::open_device(device);

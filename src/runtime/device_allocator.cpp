@@ -51,7 +51,7 @@ Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) {
 void detail::release_block(void* context) {
   auto* block = static_cast<Block*>(context);
   const DeviceIndex device = block->stream.device();
-  if (!is_open(device)) return;
+  if (!may_give_back(device)) return;
   BlockPool& owner = pool(device);
   if (C10_LIKELY(owner.give_quickly(block))) return;
   try {
@@ -97,6 +97,9 @@ void DeviceAllocator::emptyCache(c10::MempoolId_t /*pool*/) {
     const auto calls = lock_calls(active_module());
     std::lock_guard lock(owner.lock);
     owner.release_cached();
+  }
+  for (DeviceIndex device = 0; device < device_count(); ++device) {
+    if (is_open(device)) throw_recorded_failure(device);
   }
 }
 

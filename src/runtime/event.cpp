@@ -14,7 +14,7 @@ Event::Event(DeviceIndex device, bool with_timing) : device_(device), with_timin
 }
 
 Event::~Event() {
-  if (handle_ != nullptr && is_open(device_)) runtime().event_destroy(plugin_index(device_), handle_);
+  if (handle_ != nullptr && may_give_back(device_)) runtime().event_destroy(plugin_index(device_), handle_);
 }
 
 void Event::record(const Stream& stream) {
@@ -42,6 +42,8 @@ bool Event::is_ready() const {
   check(status, "event_query", device_);
   return true;
 }
+
+bool Event::is_over() const { return is_lost(device_) || is_ready(); }
 
 void Event::synchronize() const {
   ensure_open(device_);

@@ -20,6 +20,8 @@ class Event {
   // The stream's later work waits for the latest record made so far.
   void block(const Stream& stream) const;
   bool is_ready() const;
+  // Ready, or on a device that is lost: there is nothing to wait for.
+  bool is_over() const;
   void synchronize() const;
   double milliseconds_until(const Event& end) const;
 

@@ -7,10 +7,14 @@
 #include <cstdio>
 #include <limits>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <typeinfo>
 #include <utility>
 
 #include "immortal.h"
+#include "runtime/sequence.h"
 
 namespace torchplug {
 namespace {
@@ -19,7 +23,8 @@ struct Slot {
   std::atomic<bool> pending{false};
   std::mutex failure_lock;
   std::exception_ptr failure;
-  bool is_lost = false;
+  std::string lost;       // the sentence; empty while the device is not
+  bool is_known = false;  // somebody has been thrown that sentence
 };
 
 Slot& slot(DeviceIndex device) {
@@ -27,13 +32,41 @@ Slot& slot(DeviceIndex device) {
   return slots[static_cast<size_t>(device)];
 }
 
-void keep(DeviceIndex device, std::exception_ptr failure, bool is_lost) {
-  Slot& kept = slot(device);
-  std::lock_guard lock(kept.failure_lock);
-  if (kept.failure != nullptr && !is_lost) return;
-  kept.failure = std::move(failure);
-  kept.is_lost = is_lost;
-  kept.pending.store(true, std::memory_order_release);
+std::string name_of(DeviceIndex device) { return active_module().name + ":" + std::to_string(int{device}); }
+
+// An exception of the same type with another text, for the types that PyTorch tells apart; else nothing.
+template <class... Types>
+std::exception_ptr retold(const std::exception& error, const std::string& text) {
+  std::exception_ptr made;
+  const auto try_type = [&]<class Type>() {
+    if (typeid(error) == typeid(Type)) made = std::make_exception_ptr(Type(text));
+  };
+  (try_type.template operator()<Types>(), ...);
+  return made;
+}
+
+std::exception_ptr with_place(std::exception_ptr failure, const std::string& place) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (c10::Error& error) {
+    error.add_context(place);
+  } catch (const std::exception& error) {
+    const std::string text = std::string(error.what()) + " (" + place + ")";
+    std::exception_ptr made =
+        retold<std::runtime_error, std::out_of_range, std::invalid_argument, std::domain_error,
+               std::length_error, std::range_error, std::overflow_error, std::logic_error>(error, text);
+    if (made != nullptr) return made;
+  } catch (...) {  // has no text to add to
+  }
+  return failure;
+}
+
+// "aten::add.Tensor (call 42)", as far as it is known.
+std::string work_of(uint64_t sequence) {
+  if (sequence == 0) return "work";
+  const char* name = name_of_sequence(sequence);
+  const std::string number = std::to_string(sequence);
+  return name == nullptr ? "operator call " + number : std::string(name) + " (call " + number + ")";
 }
 
 void on_report(int32_t plugins_index, plug_stream /*stream*/, uint64_t sequence, plug_status status,
@@ -42,20 +75,48 @@ void on_report(int32_t plugins_index, plug_stream /*stream*/, uint64_t sequence,
   const DeviceIndex device = visible_index(plugins_index);
   if (device < 0) return;
   const std::string said = message == nullptr ? "the plugin gave no reason" : message;
-  const std::string text = active_module().name + ":" + std::to_string(int{device}) + ": operator call " +
-                           std::to_string(sequence) + " failed (" + status_name(status) + "): " + said;
+  const std::string text =
+      name_of(device) + ": " + work_of(sequence) + " failed (" + status_name(status) + "): " + said;
+  if (status == PLUG_LOST) {
+    lose_device(device, text);
+    return;
+  }
   const c10::SourceLocation here{__func__, __FILE__, uint32_t(__LINE__)};
-  const bool is_lost = status == PLUG_LOST;
-  keep(device,
-       is_lost ? std::make_exception_ptr(c10::AcceleratorError(here, status, text))
-               : std::make_exception_ptr(c10::Error(here, text)),
-       is_lost);
+  record_failure(device, std::make_exception_ptr(c10::Error(here, text)));
+}
+
+// What is left to say of a device at the end, or nothing.
+std::string take_unseen(DeviceIndex device) {
+  {
+    Slot& kept = slot(device);
+    std::lock_guard lock(kept.failure_lock);
+    if (!kept.lost.empty()) return kept.is_known ? "" : kept.lost;
+  }
+  try {
+    throw_recorded_failure(device);
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
+  return "";
 }
 
 }  // namespace
 
 void record_failure(DeviceIndex device, std::exception_ptr failure) {
-  keep(device, std::move(failure), /*is_lost=*/false);
+  Slot& kept = slot(device);
+  std::lock_guard lock(kept.failure_lock);
+  if (kept.failure != nullptr || !kept.lost.empty()) return;
+  kept.failure = std::move(failure);
+  kept.pending.store(true, std::memory_order_release);
+}
+
+void record_failure_of(DeviceIndex device, const char* name, uint64_t sequence, std::exception_ptr failure) {
+  const std::string place = name_of(device) + ", " + std::string(name) + ", call " + std::to_string(sequence);
+  record_failure(device, with_place(std::move(failure), place));
 }
 
 void throw_recorded_failure(DeviceIndex device) {
@@ -64,26 +125,43 @@ void throw_recorded_failure(DeviceIndex device) {
   std::exception_ptr failure;
   {
     std::lock_guard lock(kept.failure_lock);
-    failure = kept.failure;
-    if (!kept.is_lost) {
-      kept.failure = nullptr;
-      kept.pending.store(false, std::memory_order_release);
-    }
+    failure = std::exchange(kept.failure, nullptr);
+    // Of a lost device there is always something to throw.
+    kept.pending.store(!kept.lost.empty(), std::memory_order_release);
   }
+  if (is_lost(device)) throw_lost(device);
   if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void lose_device(DeviceIndex device, const std::string& sentence) {
+  Slot& kept = slot(device);
+  {
+    std::lock_guard lock(kept.failure_lock);
+    if (!kept.lost.empty()) return;
+    kept.lost = sentence;
+    kept.failure = nullptr;
+    kept.pending.store(true, std::memory_order_release);
+  }
+  detail::mark_lost(device);
+}
+
+void throw_lost(DeviceIndex device) {
+  Slot& kept = slot(device);
+  std::string sentence;
+  {
+    std::lock_guard lock(kept.failure_lock);
+    sentence = kept.lost;
+    kept.is_known = true;
+  }
+  throw c10::AcceleratorError({__func__, __FILE__, uint32_t(__LINE__)}, PLUG_LOST, sentence);
 }
 
 void print_recorded_failures() {
   for (DeviceIndex device = 0; device < device_count(); ++device) {
-    try {
-      throw_recorded_failure(device);
-    } catch (const c10::Error& error) {
-      std::fprintf(stderr, "%s:%d: work failed and nobody waited for it: %s\n", active_module().name.c_str(),
-                   device, error.what_without_backtrace());
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s:%d: work failed and nobody waited for it: %s\n", active_module().name.c_str(),
-                   device, error.what());
-    }
+    const std::string unseen = take_unseen(device);
+    if (unseen.empty()) continue;
+    std::fprintf(stderr, "%s: work failed and nobody waited for it: %s\n", name_of(device).c_str(),
+                 unseen.c_str());
   }
 }
 

@@ -1,16 +1,25 @@
 #pragma once
 // Failures of work that had already been enqueued, kept until somebody synchronises.
 // The first failure of a device is kept with its own exception type and text; it is thrown once, at
-// the next synchronisation of that device. A lost device stays lost and throws at every one.
+// the next synchronisation of that device. A lost device stays lost: every use of it throws
+// c10::AcceleratorError with the sentence it was lost with. Any thread may call anything.
 
 #include <exception>
+#include <string>
 
 #include "runtime/device.h"
 
 namespace torchplug {
 
 void record_failure(DeviceIndex device, std::exception_ptr failure);
+// The same, of a job: the text says which.
+void record_failure_of(DeviceIndex device, const char* name, uint64_t sequence, std::exception_ptr failure);
 void throw_recorded_failure(DeviceIndex device);
+
+// From now on the device is lost; the first sentence is the one that stays.
+void lose_device(DeviceIndex device, const std::string& sentence);
+[[noreturn]] void throw_lost(DeviceIndex device);
+
 // Says on standard error what failed and was never thrown, since nobody synchronised.
 void print_recorded_failures();
 

@@ -61,7 +61,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   bool queryStream(const c10::Stream& stream) const override { return Stream(stream).is_idle(); }
   void synchronizeStream(const c10::Stream& stream) const override { Stream(stream).synchronize(); }
   void synchronizeDevice(const c10::DeviceIndex device) const override { synchronize_device(device); }
-  void* getStreamNativeHandle(const c10::Stream stream) const override { return Stream(stream).handle(); }
+  void* getStreamNativeHandle(const c10::Stream stream) const override {
+    return Stream(stream).native_handle();
+  }
 
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex device,
               const c10::EventFlag flag) const override {

@@ -73,6 +73,7 @@ class PinnedAllocator final : public at::HostAllocator {
     stats_.active_requests.decrease(1);
     stats_.active_bytes.decrease(block->bytes);
     for (const c10::Stream& stream : block->used_on) {
+      if (is_lost(stream.device_index())) continue;
       block->events.push_back(std::make_unique<Event>(stream.device_index(), /*with_timing=*/false));
       block->events.back()->record(Stream(stream));
     }
@@ -121,8 +122,8 @@ class PinnedAllocator final : public at::HostAllocator {
   void take_back_finished() {
     for (auto it = pending_.begin(); it != pending_.end();) {
       PinnedBlock* block = *it;
-      const auto ready = [](const auto& event) { return event->is_ready(); };
-      if (!std::all_of(block->events.begin(), block->events.end(), ready)) {
+      const auto over = [](const auto& event) { return event->is_over(); };
+      if (!std::all_of(block->events.begin(), block->events.end(), over)) {
         ++it;
         continue;
       }

@@ -13,27 +13,43 @@
 
 #include "immortal.h"
 #include "runtime/failure.h"
+#include "runtime/sequence.h"
 
 namespace torchplug {
 namespace {
 
-// The streams made so far on one device. StreamId 0 is the default stream; id n is made[n - 1]. Making
+// The streams known so far of one device. StreamId 0 is the default stream; id n is known_[n - 1]. Adding
 // one takes the lock; reading does not.
 class StreamTable {
  public:
-  plug_stream handle(c10::StreamId id) const {
+  struct Entry {
+    plug_stream handle = nullptr;
+    int priority = 0;
+  };
+
+  const Entry& entry(c10::StreamId id) const {
     const auto index = static_cast<size_t>(id - 1);
     TORCH_CHECK(index < count_.load(std::memory_order_acquire), "There is no stream ", id, ".");
-    return made_[index];
+    return known_[index];
   }
 
   c10::StreamId next_of_pool(DeviceIndex device, int priority) {
-    std::lock_guard lock(making_lock_);
+    std::lock_guard lock(adding_lock_);
     Pool& pool = pools_[priority];
     const size_t turn = pool.turn % kPoolSize;
     if (turn == pool.ids.size()) pool.ids.push_back(make(device, priority));
     ++pool.turn;
     return pool.ids[turn];
+  }
+
+  // The id of a handle, which may be known already.
+  c10::StreamId id_of(plug_stream handle) {
+    if (handle == nullptr) return 0;
+    std::lock_guard lock(adding_lock_);
+    const auto end = known_.begin() + static_cast<std::ptrdiff_t>(count_.load(std::memory_order_relaxed));
+    const auto same = [handle](const Entry& entry) { return entry.handle == handle; };
+    const auto found = std::find_if(known_.begin(), end, same);
+    return found != end ? found - known_.begin() + 1 : add({handle, 0});
   }
 
  private:
@@ -43,16 +59,22 @@ class StreamTable {
   };
 
   c10::StreamId make(DeviceIndex device, int priority) {
+    Entry entry{nullptr, priority};
+    check(runtime().stream_create(plugin_index(device), priority, &entry.handle), "stream_create", device);
+    return add(entry);
+  }
+
+  c10::StreamId add(const Entry& entry) {
     const size_t index = count_.load(std::memory_order_relaxed);
-    TORCH_CHECK(index < made_.size(), "A device has at most ", made_.size(), " streams.");
-    check(runtime().stream_create(plugin_index(device), priority, &made_[index]), "stream_create", device);
+    TORCH_CHECK(index < known_.size(), "A device has at most ", known_.size(), " streams.");
+    known_[index] = entry;
     count_.store(index + 1, std::memory_order_release);
     return static_cast<c10::StreamId>(index + 1);
   }
 
-  std::mutex making_lock_;
+  std::mutex adding_lock_;
   std::atomic<size_t> count_{0};
-  std::array<plug_stream, 2048> made_{};
+  std::array<Entry, 2048> known_{};
   std::map<int, Pool> pools_;
 };
 
@@ -64,15 +86,20 @@ StreamTable& table(DeviceIndex device) {
 // Zero is the default stream.
 constinit thread_local std::array<c10::StreamId, std::numeric_limits<DeviceIndex>::max() + 1> current_ids{};
 
+void require_streams() {
+  TORCH_CHECK(active_module().has_streams(), "Device '", active_module().name,
+              "' is synchronous: its plugin has no streams, and work is done when the call returns.");
+}
+
 // A job runs even if work before it failed: its results are then as wrong as its inputs, and the
 // failure is thrown before anybody can read them. Not on a lost device, whose memory may be gone.
 void run_job(void* argument, plug_status status) {
   auto* job = static_cast<HostJob*>(argument);
   try {
-    if (status == PLUG_LOST) check(status, "host_func", job->device());
+    if (status == PLUG_LOST) check(status, job->name(), job->device());
     job->run();
   } catch (...) {
-    record_failure(job->device(), std::current_exception());
+    record_failure_of(job->device(), job->name(), job->sequence(), std::current_exception());
   }
 }
 
@@ -92,12 +119,21 @@ Stream Stream::default_of(DeviceIndex device) {
 
 Stream Stream::from_pool(DeviceIndex device, int priority) {
   ensure_open(device);
-  TORCH_CHECK(active_module().has_streams(), "Device '", active_module().name,
-              "' is synchronous: its plugin has no streams, and work is done when the call returns.");
+  require_streams();
   const DeviceInfo& info = device_info(device);
   const int clamped =
       std::clamp(priority, info.priority_high, std::max(info.priority_high, info.priority_low));
   return {device, table(device).next_of_pool(device, clamped)};
+}
+
+Stream Stream::from_native(DeviceIndex device, void* native) {
+  ensure_open(device);
+  require_streams();
+  auto handle = static_cast<plug_stream>(native);
+  if (runtime().stream_import != nullptr) {
+    check(runtime().stream_import(plugin_index(device), native, &handle), "stream_import", device);
+  }
+  return {device, table(device).id_of(handle)};
 }
 
 Stream Stream::exchange_current() const {
@@ -110,6 +146,7 @@ Stream Stream::exchange_current() const {
 void Stream::enqueue(HostJobPtr job) const {
   ensure_open(device_);
   job->device_ = device_;
+  job->sequence_ = next_sequence();
   check(runtime().host_func(plugin_index(device_), handle(), run_job, release_job, job.get()), "host_func",
         device_);
   // Owned by the stream from here on: it calls release_job.
@@ -137,7 +174,17 @@ void Stream::synchronize_if_blocking() const {
   if (C10_UNLIKELY(launch_blocking())) synchronize();
 }
 
-plug_stream Stream::pool_handle() const { return table(device_).handle(id_); }
+plug_stream Stream::table_handle() const { return table(device_).entry(id_).handle; }
+
+void* Stream::native_handle() const {
+  ensure_open(device_);
+  if (runtime().stream_native == nullptr) return handle();
+  void* native = nullptr;
+  check(runtime().stream_native(plugin_index(device_), handle(), &native), "stream_native", device_);
+  return native;
+}
+
+int Stream::priority() const { return id_ == 0 ? 0 : table(device_).entry(id_).priority; }
 
 c10::Stream Stream::unwrap() const {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device_), id_);

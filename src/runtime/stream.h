@@ -1,8 +1,9 @@
 #pragma once
 // The order of work on one device, as PyTorch's Stream sees it.
-// A Stream is a small value; the plugin's stream behind it lives until the process ends. Any thread
-// may use any stream; the current stream is per thread and per device. On a plugin without streams
-// there is only the default stream, and all work on it is done when the call returns.
+// A Stream is a small value; the plugin's stream behind it lives until the process ends, or, made outside of
+// torchplug, for as long as whoever made it keeps it. Any thread may use any stream; the current stream is
+// per thread and per device. On a plugin without streams there is only the default stream, and all work on
+// it is done when the call returns.
 
 #include <c10/core/Stream.h>
 
@@ -21,11 +22,17 @@ class HostJob {
   // again.
   virtual void release() noexcept { const std::unique_ptr<HostJob> owned(this); }
 
+  // What it does, for people: an operator's name. Lives until the process ends.
+  virtual const char* name() const { return "a host function"; }
+
+  // Known once it is enqueued.
   DeviceIndex device() const { return device_; }
+  uint64_t sequence() const { return sequence_; }
 
  private:
   friend class Stream;
   DeviceIndex device_ = 0;
+  uint64_t sequence_ = 0;
 };
 
 struct ReleaseJob {
@@ -39,6 +46,9 @@ class Stream {
   static Stream default_of(DeviceIndex device);
   // From a pool that grows on demand to kPoolSize streams per priority, then repeats.
   static Stream from_pool(DeviceIndex device, int priority);
+  // A stream that torchplug did not make, by what the vendor's own libraries call it. The same handle gives
+  // the same Stream, also that of a stream which torchplug did make.
+  static Stream from_native(DeviceIndex device, void* native);
   explicit Stream(const c10::Stream& stream) : device_(stream.device_index()), id_(stream.id()) {}
 
   // Makes this the calling thread's current stream of its device; returns the one before.
@@ -54,7 +64,11 @@ class Stream {
   // For TORCHPLUG_LAUNCH_BLOCKING: called after every enqueue.
   void synchronize_if_blocking() const;
 
-  plug_stream handle() const { return id_ == 0 ? nullptr : pool_handle(); }
+  plug_stream handle() const { return id_ == 0 ? nullptr : table_handle(); }
+  // What the vendor's own libraries call it.
+  void* native_handle() const;
+  // As it was asked for when the stream was made, within the device's range; 0 for one made outside.
+  int priority() const;
   DeviceIndex device() const { return device_; }
   c10::StreamId id() const { return id_; }
   c10::Stream unwrap() const;
@@ -62,7 +76,7 @@ class Stream {
 
  private:
   Stream(DeviceIndex device, c10::StreamId id) : device_(device), id_(id) {}
-  plug_stream pool_handle() const;
+  plug_stream table_handle() const;
 
   DeviceIndex device_;
   c10::StreamId id_;

@@ -84,6 +84,85 @@ TEST(Extension, a_native_handle_opens_the_device) {
   });
 }
 
+// A stream of the plugin's that torchplug knows nothing of, as another library would have made it.
+plug_stream make_elsewhere(int device) {
+  torchplug::native_handle(torchplug::default_stream(static_cast<c10::DeviceIndex>(device)));  // opens it
+  plug_stream stream = nullptr;
+  EXPECT_EQ(torchplug::plugin_runtime().stream_create(device, 0, &stream), PLUG_OK);
+  return stream;
+}
+
+void* native_of(int device, plug_stream stream) {
+  void* native = nullptr;
+  EXPECT_EQ(torchplug::plugin_runtime().stream_native(device, stream, &native), PLUG_OK);
+  return native;
+}
+
+TEST(Extension, a_stream_made_elsewhere_carries_work_memory_and_events) {
+  on_sim([] {
+    const plug_stream made = make_elsewhere(1);
+    const c10::Stream stream = torchplug::stream_from_external(native_of(1, made), 1);
+    EXPECT_EQ(torchplug::native_handle(stream), made);
+    EXPECT_EQ(stream.device(), device(1));
+    EXPECT_EQ(torchplug::stream_from_external(native_of(1, made), 1), stream) << "the same each time";
+    const c10::StreamGuard guard(stream);
+    EXPECT_EQ(torchplug::current_stream(1), stream);
+    at::Tensor x = on_device(numbers({64}), 1);
+    x.add(1).mul(1);  // plans what follows
+    stream.synchronize();
+    c10::Event done(c10::kPrivateUse1);
+    {
+      Gate gate{torchplug::Stream(stream)};
+      at::Tensor y = x.add(1).mul(3);
+      done.record(stream);
+      EXPECT_FALSE(done.query());
+      const c10::Stream other = torchplug::stream_from_pool(0, 1);
+      y.record_stream(other);
+      x.record_stream(stream);
+      gate.open();
+      torchplug_test::expect_same(y, numbers({64}).add(1).mul(3));
+    }
+    EXPECT_TRUE(done.query());
+    EXPECT_EQ(torchplug::plugin_runtime().stream_query(1, made), PLUG_OK);
+  });
+}
+
+TEST(Extension, memory_used_on_a_stream_made_elsewhere_waits_for_it) {
+  on_sim([] {
+    const plug_stream made = make_elsewhere(0);
+    const c10::Stream stream = torchplug::stream_from_external(native_of(0, made), 0);
+    c10::DataPtr data = torchplug::allocate(1 << 20, torchplug::default_stream(0));
+    const void* address = data.get();
+    Gate gate{torchplug::Stream(stream)};
+    torchplug::record_stream(data, stream);
+    data.clear();
+    EXPECT_NE(torchplug::allocate(1 << 20, torchplug::default_stream(0)).get(), address);
+    gate.open();
+    stream.synchronize();
+    EXPECT_EQ(torchplug::allocate(1 << 20, torchplug::default_stream(0)).get(), address);
+  });
+}
+
+TEST(Extension, a_stream_of_torchplugs_own_comes_back_as_itself) {
+  on_sim([] {
+    const c10::Stream pooled = torchplug::stream_from_pool(-1, 1);
+    EXPECT_EQ(torchplug::stream_from_external(pooled.native_handle(), 1), pooled);
+    const c10::Stream standard = torchplug::default_stream(1);
+    EXPECT_EQ(torchplug::stream_from_external(standard.native_handle(), 1), standard);
+  });
+}
+
+TEST(Extension, what_is_no_stream_of_the_device_is_refused_in_the_plugins_words) {
+  on_sim([] {
+    int nothing = 0;
+    expect_says(error_of([&] { torchplug::stream_from_external(&nothing, 0); }),
+                {"sim:0", "stream_import", "is not a stream"});
+    void* elsewhere = native_of(1, make_elsewhere(1));
+    expect_says(error_of([&] { torchplug::stream_from_external(elsewhere, 0); }),
+                {"is not a stream of sim:0"});
+  });
+}
+
 TEST(Extension, a_device_index_left_out_is_the_current_device) {
   on_sim([] {
     torchplug::set_current_device(1);
@@ -136,8 +215,8 @@ TEST(Extension, what_a_job_throws_is_thrown_where_the_device_is_next_waited_for)
   on_sim([] {
     const c10::Stream stream = torchplug::current_stream();
     torchplug::enqueue(stream, [] { throw std::out_of_range("seven is out of range"); });
-    EXPECT_EQ(error_of<std::out_of_range>([&] { torchplug::synchronize_device(0); }),
-              "seven is out of range");
+    expect_says(error_of<std::out_of_range>([&] { torchplug::synchronize_device(0); }),
+                {"seven is out of range (sim:0, a host function, call "});
     stream.synchronize();
   });
 }
@@ -199,6 +278,7 @@ TEST(Extension, on_a_synchronous_device_a_job_runs_at_once_and_no_host_view_is_g
     EXPECT_TRUE(ran);
     EXPECT_EQ(torchplug::host_view_of(on_device(numbers({4}))), nullptr);
     expect_says(error_of([] { torchplug::stream_from_pool(); }), {"hello", "synchronous"});
+    expect_says(error_of([] { torchplug::stream_from_external(nullptr); }), {"hello", "synchronous"});
   });
 }
 

@@ -2,10 +2,19 @@
 
 #include "runtime/failure.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <new>
+#include <set>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
+#include "runtime/device_allocator.h"
 #include "runtime/event.h"
+#include "runtime/host_allocator.h"
+#include "runtime/sequence.h"
 #include "sim_device.h"
 #include "tensors.h"
 
@@ -14,15 +23,23 @@ namespace {
 
 using namespace torchplug_test;
 
-void fail_on(const Stream& stream, const std::string& text) {
+// The sequence number of the job that fails.
+uint64_t fail_on(const Stream& stream, const std::string& text) {
+  const uint64_t sequence = next_sequence() + 1;
   enqueue(stream, [text] { throw std::out_of_range(text); });
+  return sequence;
+}
+
+// What is thrown for such a job.
+std::string told(const std::string& text, uint64_t sequence) {
+  return text + " (sim:0, a host function, call " + std::to_string(sequence) + ")";
 }
 
 TEST(Failure, of_a_job_is_thrown_with_its_type_at_synchronisation_once_and_the_stream_goes_on) {
   on_sim([] {
     const Stream stream = new_stream();
-    fail_on(stream, "the job fell over");
-    EXPECT_EQ(error_of<std::out_of_range>([&] { stream.synchronize(); }), "the job fell over");
+    const uint64_t job = fail_on(stream, "the job fell over");
+    EXPECT_EQ(error_of<std::out_of_range>([&] { stream.synchronize(); }), told("the job fell over", job));
     EXPECT_NO_THROW(stream.synchronize());
     bool ran = false;
     enqueue(stream, [&ran] { ran = true; });
@@ -34,16 +51,19 @@ TEST(Failure, of_a_job_is_thrown_with_its_type_at_synchronisation_once_and_the_s
 TEST(Failure, is_thrown_by_whichever_synchronisation_of_the_device_comes_first) {
   on_sim([] {
     const Stream stream = new_stream();
-    fail_on(stream, "first");
-    EXPECT_EQ(error_of<std::out_of_range>([] { synchronize_device(0); }), "first");
-    fail_on(stream, "second");
+    uint64_t job = fail_on(stream, "first");
+    EXPECT_EQ(error_of<std::out_of_range>([] { synchronize_device(0); }), told("first", job));
+    job = fail_on(stream, "second");
     Event event(0, /*with_timing=*/false);
     event.record(stream);
-    EXPECT_EQ(error_of<std::out_of_range>([&] { event.synchronize(); }), "second");
-    fail_on(stream, "third");
+    EXPECT_EQ(error_of<std::out_of_range>([&] { event.synchronize(); }), told("second", job));
     const at::Tensor there = on_device(numbers({2}));
+    job = fail_on(stream, "third");
     const CurrentStream current(stream);
-    EXPECT_EQ(error_of<std::out_of_range>([&] { there.cpu(); }), "third");
+    EXPECT_EQ(error_of<std::out_of_range>([&] { there.cpu(); }), told("third", job));
+    job = fail_on(stream, "fourth");
+    EXPECT_EQ(error_of<std::out_of_range>([] { DeviceAllocator::instance().emptyCache(); }),
+              told("fourth", job));
     EXPECT_NO_THROW(synchronize_device(0));
   });
 }
@@ -51,18 +71,36 @@ TEST(Failure, is_thrown_by_whichever_synchronisation_of_the_device_comes_first) 
 TEST(Failure, of_several_the_first_is_thrown) {
   on_sim([] {
     const Stream stream = new_stream();
-    fail_on(stream, "the cause");
+    const uint64_t first = fail_on(stream, "the cause");
     fail_on(stream, "a consequence");
-    EXPECT_EQ(error_of<std::out_of_range>([&] { stream.synchronize(); }), "the cause");
+    EXPECT_EQ(error_of<std::out_of_range>([&] { stream.synchronize(); }), told("the cause", first));
     EXPECT_NO_THROW(stream.synchronize());
   });
 }
 
 TEST(Failure, stays_with_its_device) {
   on_sim([] {
-    fail_on(new_stream(0), "of device 0");
+    const uint64_t job = fail_on(new_stream(0), "of device 0");
     EXPECT_NO_THROW(synchronize_device(1));
-    EXPECT_EQ(error_of<std::out_of_range>([] { synchronize_device(0); }), "of device 0");
+    EXPECT_EQ(error_of<std::out_of_range>([] { synchronize_device(0); }), told("of device 0", job));
+  });
+}
+
+template <class Type>
+void expect_type_stays() {
+  enqueue(Stream::default_of(0), [] { throw Type("seven"); });
+  expect_says(error_of<Type>([] { synchronize_device(0); }), {"seven (sim:0, a host function, call "});
+}
+
+TEST(Failure, keeps_its_type_and_says_where_it_was) {
+  on_sim([] {
+    expect_type_stays<std::runtime_error>();
+    expect_type_stays<std::invalid_argument>();
+    expect_type_stays<std::length_error>();
+    enqueue(Stream::default_of(0), [] { throw 7; });
+    EXPECT_THROW(synchronize_device(0), int) << "a type that has no text";
+    enqueue(Stream::default_of(0), [] { throw std::bad_alloc(); });
+    EXPECT_THROW(synchronize_device(0), std::bad_alloc) << "a type whose text cannot be chosen";
   });
 }
 
@@ -76,11 +114,13 @@ TEST(Failure, of_an_operator_on_its_data_has_the_type_the_cpu_gives_it) {
     const auto expected = error_of<c10::IndexError>(
         [] { numbers({4}).index_select(0, at::full({1}, 99, at::dtype(at::kLong))); });
     pick(1);  // plans the next
-    EXPECT_EQ(error_of<c10::IndexError>([&] {
-                pick(99);
-                synchronize_device(0);
-              }),
-              expected);
+    const uint64_t before = next_sequence();
+    const std::string text = error_of<c10::IndexError>([&] {
+      pick(99);
+      synchronize_device(0);
+    });
+    expect_one_sentence(text);
+    expect_says(text, {expected + " (sim:0, aten::index_select, call " + std::to_string(before + 1) + ")"});
     expect_same(pick(2), numbers({4}).narrow(0, 2, 1));
   });
 }
@@ -90,35 +130,116 @@ TEST(Failure, that_a_plugin_reports_names_the_call_and_is_thrown_once) {
     const plug_host& host = active_module().host;
     on_device(numbers({1}));
     host.report(&host, 0, nullptr, 42, PLUG_TIMEOUT, "the fan stopped");
-    const std::string text = error_of([] { synchronize_device(0); });
-    expect_says(text, {"sim:0", "operator call 42", "timeout", "the fan stopped"});
-    expect_one_sentence(text);
+    EXPECT_EQ(error_of([] { synchronize_device(0); }),
+              "sim:0: operator call 42 failed (timeout): the fan stopped");
     EXPECT_NO_THROW(synchronize_device(0));
+    const uint64_t call = next_sequence("aten::add.Tensor");
+    host.report(&host, 0, nullptr, call, PLUG_INTERNAL, "a fuse blew");
+    EXPECT_EQ(
+        error_of([] { synchronize_device(0); }),
+        "sim:0: aten::add.Tensor (call " + std::to_string(call) + ") failed (internal error): a fuse blew");
+    host.report(&host, 0, nullptr, 0, PLUG_INTERNAL, nullptr);
+    EXPECT_EQ(error_of([] { synchronize_device(0); }),
+              "sim:0: work failed (internal error): the plugin gave no reason");
   });
+}
+
+TEST(Sequence, numbers_are_never_the_same_and_keep_their_names_for_thousands_of_calls) {
+  alone([] {
+    const uint64_t first = next_sequence("aten::first");
+    EXPECT_NE(first, 0u);
+    for (int i = 0; i < 4000; ++i) next_sequence("aten::other");
+    EXPECT_STREQ(name_of_sequence(first), "aten::first");
+    EXPECT_EQ(name_of_sequence(next_sequence()), nullptr) << "it was told no name";
+    EXPECT_EQ(name_of_sequence(0), nullptr);
+    for (int i = 0; i < 20000; ++i) next_sequence("aten::other");
+    EXPECT_EQ(name_of_sequence(first), nullptr) << "too long ago, and not another's name";
+
+    std::vector<std::vector<uint64_t>> taken(4);
+    {
+      std::vector<std::jthread> threads;
+      for (auto& mine : taken) {
+        threads.emplace_back([&mine] {
+          for (int i = 0; i < 1000; ++i) mine.push_back(next_sequence("aten::thread"));
+        });
+      }
+    }
+    std::set<uint64_t> all;
+    for (const auto& mine : taken) {
+      EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end()));
+      all.insert(mine.begin(), mine.end());
+    }
+    EXPECT_EQ(all.size(), 4000u);
+  });
+}
+
+// Every use of device 0 of which the device must say that it is lost.
+void expect_lost(const std::string& sentence, const at::Tensor& there, const Stream& stream) {
+  const auto says_so = [&](const char* what, const std::function<void()>& use) {
+    EXPECT_EQ(error_of<c10::AcceleratorError>(use), sentence) << what;
+  };
+  says_so("a wait for the device", [] { synchronize_device(0); });
+  says_so("a wait for a stream", [&] { stream.synchronize(); });
+  says_so("a query", [&] { stream.is_idle(); });
+  says_so("an event", [&] { Event(0, /*with_timing=*/false); });
+  says_so("a job", [&] { enqueue(stream, [] {}); });
+  says_so("memory", [] { at::empty({4}, device(0)); });
+  says_so("memory that was cached",
+          [] { DeviceAllocator::instance().allocate_on(Stream::default_of(0), 4); });
+  says_so("an operator", [&] { there.add(there); });
+  says_so("an operator in place", [&] { there.sin_(); });
+  says_so("a copy to the host", [&] { there.cpu(); });
+  says_so("a copy to the device", [&] { there.copy_(numbers({4})); });
+  says_so("a copy between devices", [&] { there.to(device(1)); });
+  says_so("a new stream", [] { new_stream(0); });
+  says_so("how much memory is free", [] { DeviceAllocator::instance().getMemoryInfo(0); });
 }
 
 TEST(Failure, a_lost_device_stays_lost_and_the_process_and_the_other_device_live) {
   on_sim([] {
     const plug_host& host = active_module().host;
-    on_device(numbers({1}), 0);
+    const Stream stream = new_stream(0);
+    at::Tensor there = on_device(numbers({4}), 0);
+    auto event = std::make_unique<Event>(0, /*with_timing=*/false);
+    event->record(stream);
+    at::Tensor used_elsewhere = on_device(numbers({1 << 16}), 0);
+    used_elsewhere.record_stream(stream.unwrap());
+    at::Tensor pinned = numbers({4}).pin_memory();
+    there.copy_(pinned, /*non_blocking=*/true);
     host.report(&host, 0, nullptr, 7, PLUG_LOST, "the board was unplugged");
-    for (int i = 0; i < 3; ++i) {
-      const std::string text = error_of<c10::AcceleratorError>([] { synchronize_device(0); });
-      expect_says(text, {"sim:0", "device lost", "the board was unplugged"});
-    }
-    expect_same(on_device(numbers({4}), 1), numbers({4}));
+    host.report(&host, 0, nullptr, 8, PLUG_INTERNAL, "nothing answers");
+    host.report(&host, 0, nullptr, 9, PLUG_LOST, "again");
+    const std::string sentence = "sim:0: operator call 7 failed (device lost): the board was unplugged";
+    for (int i = 0; i < 2; ++i) expect_lost(sentence, there, stream);
+
+    // What it gave is given back in silence.
+    event.reset();
+    there.reset();
+    used_elsewhere.reset();
+    pinned.reset();
+    EXPECT_EQ(DeviceAllocator::instance().getDeviceStats(0).allocated_bytes[0].current, 0);
+    EXPECT_NO_THROW(DeviceAllocator::instance().emptyCache());
+    EXPECT_NO_THROW(host_allocator().empty_cache());
+
+    const Stream other = new_stream(1);
+    const CurrentStream current(other);
+    expect_same(on_device(numbers({4}), 1).mul(2), numbers({4}).mul(2));
+    expect_same(numbers({4}).pin_memory().to(device(1), /*non_blocking=*/true), numbers({4}));
+    EXPECT_NO_THROW(synchronize_device(1));
   });
 }
 
-TEST(Failure, that_follows_a_lost_device_does_not_hide_it) {
+TEST(Failure, that_came_before_the_loss_of_its_device_gives_way_to_it) {
   on_sim([] {
     const plug_host& host = active_module().host;
-    on_device(numbers({1}));
-    host.report(&host, 0, nullptr, 7, PLUG_LOST, "the board was unplugged");
-    host.report(&host, 0, nullptr, 8, PLUG_INTERNAL, "nothing answers");
-    expect_says(error_of<c10::AcceleratorError>([] { synchronize_device(0); }), {"the board was unplugged"});
-    fail_on(new_stream(), "a job on top of it");
-    expect_says(error_of<c10::AcceleratorError>([] { synchronize_device(0); }), {"the board was unplugged"});
+    const Stream stream = new_stream();
+    Gate gate(stream);
+    fail_on(stream, "a job");
+    gate.open();
+    ASSERT_TRUE(eventually([&] { return stream.is_idle(); }));
+    host.report(&host, 0, nullptr, 0, PLUG_LOST, "the board was unplugged");
+    EXPECT_EQ(error_of<c10::AcceleratorError>([] { synchronize_device(0); }),
+              "sim:0: work failed (device lost): the board was unplugged");
   });
 }
 
@@ -127,7 +248,7 @@ TEST(Failure, is_thrown_at_the_call_itself_when_launches_block) {
     ::setenv("TORCHPLUG_LAUNCH_BLOCKING", "1", 1);
     activate(SIM_LIBRARY);
     const Stream stream = new_stream();
-    EXPECT_EQ(error_of<std::out_of_range>([&] { fail_on(stream, "now"); }), "now");
+    expect_says(error_of<std::out_of_range>([&] { fail_on(stream, "now"); }), {"now (sim:0, "});
     EXPECT_NO_THROW(stream.synchronize());
   });
 }

@@ -21,7 +21,6 @@ ABSENT = {
     "plug.h does not ask the device": "clock_rate power_draw temperature utilization memory_usage",
     "capture": """CUDAGraph graph graphs graph_pool_handle make_graphed_callables
         is_current_stream_capturing""",
-    "streams of another library": "ExternalStream get_stream_from_external",
     "sharing between processes": "ipc_collect",
     "autocast": "amp",
     "the allocator is torchplug's": """CUDAPluggableAllocator MemPool use_mem_pool change_current_allocator
@@ -247,8 +246,9 @@ def test_an_event_works_without_streams_of_its_own(module, device):
 class TestStreams:
     def test_streams_and_events_are_pytorchs_own(self, module, device):
         stream, event = module.Stream(), module.Event()
-        assert type(stream) is torch.Stream and isinstance(stream, module.Stream)
+        assert type(stream) is module.Stream and isinstance(stream, torch.Stream)
         assert isinstance(torch.Stream(device), module.Stream)
+        assert type(module.current_stream()) is type(module.default_stream()) is module.Stream
         assert isinstance(stream.record_event(), module.Event)
         assert stream.record_event(event) is event
         torch.accelerator.current_stream().wait_event(event)
