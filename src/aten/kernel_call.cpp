@@ -8,6 +8,7 @@
 #include "dtype.h"
 #include "plugin/serialize.h"
 #include "runtime/generator.h"
+#include "runtime/launch_trace.h"
 
 namespace torchplug {
 namespace {
@@ -23,6 +24,12 @@ uint64_t next_sequence() {
     end = next + kAside;
   }
   return next++;
+}
+
+// "aten::relu" of "aten::relu(Tensor self) -> Tensor".
+std::string_view name_of(const plug_kernel& kernel) {
+  const std::string_view schema = kernel.schema;
+  return schema.substr(0, schema.find('('));
 }
 
 }  // namespace
@@ -41,7 +48,14 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
   call.sequence = next_sequence();
   call.host_private = static_cast<CallServices*>(this);
   const auto lock = lock_calls(module_);
-  return kernel_.fn(&call);
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kKernel,
+                  .stream = stream_,
+                  .handle = call.stream,
+                  .call = "kernel",
+                  .name = name_of(kernel_)};
+  };
+  return launch(describe, [&] { return kernel_.fn(&call); });
 }
 
 plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {

@@ -33,6 +33,7 @@ class OperatorJob final : public HostJob {
   void take_thread_count();
 
   void run() override;
+  const char* name() const override { return facts_->name.c_str(); }
   void release() noexcept override;
 
  private:

@@ -17,6 +17,8 @@ class HostJob {
  public:
   virtual ~HostJob() = default;
   virtual void run() = 0;
+  // What it does, for people; lives as long as the process.
+  virtual const char* name() const { return "host function"; }
   // The stream is done with it, on whatever thread: it is destroyed, unless it goes somewhere to be used
   // again.
   virtual void release() noexcept { const std::unique_ptr<HostJob> owned(this); }
@@ -47,6 +49,8 @@ class Stream {
   // Runs the job after all work enqueued so far. What it throws is thrown again at the next
   // synchronisation of the device. Needs host_func.
   void enqueue(HostJobPtr job) const;
+  // For a plugin without host_func: waits, then runs the job on the calling thread.
+  void run_here(HostJob& job) const;
 
   bool is_idle() const;
   // Waits, then throws what failed on the device meanwhile.
