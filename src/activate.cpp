@@ -6,6 +6,8 @@
 
 #include "aten/register.h"
 #include "plugin/serialize.h"
+#include "profiler/activity_profiler.h"
+#include "profiler/profiler_stubs.h"
 #include "runtime/active_module.h"
 #include "runtime/device.h"
 #include "runtime/device_allocator.h"
@@ -34,6 +36,8 @@ void register_device(const std::string& name) {
   at::setHostAllocator(kDeviceType, &host_allocator());
   register_guard();
   register_first_operators();
+  register_activity_profiler();
+  register_profiler_stubs();
 }
 
 }  // namespace

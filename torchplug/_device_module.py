@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
-from torchplug import _devices, _memory, _random, _streams, _tensor_types
+from torchplug import _devices, _memory, _profiler, _random, _streams, _tensor_types
 
 if TYPE_CHECKING:
     from torchplug._tensor_types import TensorType
@@ -98,6 +98,9 @@ class DeviceModule(_Module):
     _get_rng_state_offset = staticmethod(_random._get_rng_state_offset)
     _set_rng_state_offset = staticmethod(_random._set_rng_state_offset)
 
+    # The vendor's profiler
+    profiler = _profiler
+
     # Errors
     OutOfMemoryError = torch.OutOfMemoryError
     AcceleratorError = torch.AcceleratorError
@@ -157,6 +160,6 @@ def make(name: str) -> DeviceModule:
     """The module for the device called `name`, also importable as torch.<name>."""
     module = DeviceModule(name)
     sys.modules[module.__name__] = cast(ModuleType, module)
-    for part in ("memory", "random", "streams"):
+    for part in ("memory", "profiler", "random", "streams"):
         sys.modules[f"{module.__name__}.{part}"] = getattr(module, part)
     return module

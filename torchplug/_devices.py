@@ -85,7 +85,9 @@ def set_device(device: Device) -> None:
 
 def synchronize(device: Device = None) -> None:
     """Waits for all work on all streams of the device, and raises what failed of it."""
-    _C.synchronize(index_of(device))
+    # A current device that is not in use has nothing to wait for, and is not put to use for that.
+    if device is not None or is_initialized() or _C.is_forked():
+        _C.synchronize(index_of(device))
 
 
 def _exchange_device(device: int) -> int:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "location.h"
+#include "profiler.h"
 #include "strided_copy.h"
 
 namespace torchplug::sim {
@@ -15,19 +16,31 @@ constexpr std::uint64_t kPrivateCopyBytes = 64 << 10;
 
 // In stream order; before this returns, if the memory it uses is only good until then.
 template <class Work>
-void run_in_order(Stream& stream, bool before_return, Work&& work) {
+void run_in_order(Stream& stream, const Activity& activity, bool before_return, Work&& work) {
   if (before_return) {
     stream.synchronize();
-    work();
+    run_here(stream, activity, work);
   } else {
-    stream.enqueue(std::forward<Work>(work));
+    enqueue(stream, activity, std::forward<Work>(work));
   }
 }
 
-void enqueue_private_copy(Stream& stream, std::byte* to, const std::byte* from, std::uint64_t bytes) {
+std::uint64_t element_count(const plug_tensor& tensor) {
+  std::uint64_t count = 1;
+  for (std::int32_t d = 0; d < tensor.ndim; ++d) count *= static_cast<std::uint64_t>(tensor.sizes[d]);
+  return count;
+}
+
+Activity copy_of(const plug_mem& dst, const plug_mem& src, std::uint64_t bytes) {
+  return {.kind = PLUG_RECORD_COPY, .source = src.device, .target = dst.device, .bytes = bytes};
+}
+
+void enqueue_private_copy(Stream& stream, const Activity& activity, std::byte* to, const std::byte* from,
+                          std::uint64_t bytes) {
   auto kept = std::make_unique_for_overwrite<std::byte[]>(bytes);
   std::memcpy(kept.get(), from, bytes);
-  stream.enqueue([to, kept = std::move(kept), bytes]() noexcept { std::memcpy(to, kept.get(), bytes); });
+  enqueue(stream, activity,
+          [to, kept = std::move(kept), bytes]() noexcept { std::memcpy(to, kept.get(), bytes); });
 }
 
 }  // namespace
@@ -37,16 +50,16 @@ void copy(Stream& stream, const plug_mem& dst, const plug_mem& src, std::uint64_
   const Location from = locate(src, bytes);
   if (bytes == 0) return;
   if (from.pageable && !to.pageable && bytes <= kPrivateCopyBytes && !stream.is_idle()) {
-    return enqueue_private_copy(stream, to.address, from.address, bytes);
+    return enqueue_private_copy(stream, copy_of(dst, src, bytes), to.address, from.address, bytes);
   }
-  run_in_order(stream, from.pageable || to.pageable,
+  run_in_order(stream, copy_of(dst, src, bytes), from.pageable || to.pageable,
                [to = to.address, from = from.address, bytes]() noexcept { std::memmove(to, from, bytes); });
 }
 
 void fill(Stream& stream, const plug_mem& dst, std::uint8_t byte, std::uint64_t bytes) {
   const Location to = locate(dst, bytes);
   if (bytes == 0) return;
-  run_in_order(stream, to.pageable,
+  run_in_order(stream, {.kind = PLUG_RECORD_FILL, .target = dst.device, .bytes = bytes}, to.pageable,
                [to = to.address, byte, bytes]() noexcept { std::memset(to, byte, bytes); });
 }
 
@@ -63,7 +76,8 @@ plug_status copy_strided(Stream& stream, const plug_tensor& dst, const plug_tens
   const Location to = locate(dst.mem, to_extent.bytes, to_extent.first);
   const Location from = locate(src.mem, from_extent.bytes, from_extent.first);
   StridedCopy work(dst, to.address - to_extent.first, src, from.address - from_extent.first);
-  run_in_order(stream, to.pageable || from.pageable, std::move(work));
+  const std::uint64_t bytes = element_count(dst) * PLUG_DTYPE_BYTES(dst.dtype);
+  run_in_order(stream, copy_of(dst.mem, src.mem, bytes), to.pageable || from.pageable, std::move(work));
   return PLUG_OK;
 }
 

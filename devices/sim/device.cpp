@@ -36,7 +36,7 @@ Device::Device(std::int32_t index, std::uint64_t memory)
     : index_(index),
       memory_(memory),
       name_("sim:" + std::to_string(index)),
-      default_stream_(std::make_shared<Stream>(thread_name(index, "default"), false)),
+      default_stream_(std::make_shared<Stream>(thread_name(index, "default"), false, index)),
       streams_{default_stream_} {}
 
 plug_device_info Device::info() const {
@@ -86,9 +86,9 @@ plug_stream Device::create_stream(std::int32_t priority) {
   const std::lock_guard lock(streams_mutex_);
   std::erase_if(streams_, [](const auto& stream) { return stream->is_closed(); });
   const bool high = std::clamp(priority, kHighPriority, kLowPriority) == kHighPriority;
-  auto stream = std::make_shared<Stream>(thread_name(index_, std::to_string(++streams_made_)), high);
+  auto stream = std::make_shared<Stream>(thread_name(index_, std::to_string(++streams_made_)), high, index_);
   auto handle = std::make_unique<plug_stream_s>(plug_stream_s{index_, stream});
-  handles_.emplace(stream.get(), handle.get());
+  stream->set_handle(handle.get());
   streams_.push_back(std::move(stream));
   return handle.release();
 }
@@ -96,9 +96,10 @@ plug_stream Device::create_stream(std::int32_t priority) {
 plug_stream Device::import_stream(const void* native) const {
   if (native == default_stream_.get()) return nullptr;
   const std::lock_guard lock(streams_mutex_);
-  const auto found = handles_.find(native);
-  if (found == handles_.end()) fail(PLUG_INVALID, native, " is not a stream of ", name_, ".");
-  return found->second;
+  const auto found = std::find_if(streams_.begin(), streams_.end(),
+                                  [native](const auto& stream) { return stream.get() == native; });
+  if (found == streams_.end()) fail(PLUG_INVALID, native, " is not a stream of ", name_, ".");
+  return (*found)->handle();
 }
 
 void Device::destroy_stream(plug_stream handle) {
@@ -106,7 +107,6 @@ void Device::destroy_stream(plug_stream handle) {
   stream(handle).close();
   const std::unique_ptr<plug_stream_s> owned(handle);
   const std::lock_guard lock(streams_mutex_);
-  handles_.erase(handle->stream.get());
   std::erase_if(streams_, [](const auto& stream) { return stream->is_closed(); });
 }
 

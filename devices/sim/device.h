@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -76,7 +75,6 @@ class Device {
   const std::shared_ptr<Stream> default_stream_;
   mutable std::mutex streams_mutex_;              // guards what follows
   std::vector<std::shared_ptr<Stream>> streams_;  // the default one, and all that may have work
-  std::map<const void*, plug_stream> handles_;    // of all streams but the default one
   std::uint64_t streams_made_ = 0;
 };
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "profiler.h"
+
 namespace torchplug::sim {
 
 void Event::record(Stream& stream) {
@@ -19,7 +21,7 @@ void Event::record(Stream& stream) {
 void Event::make_wait(Stream& stream) const {
   Marker marker = latest();
   if (marker.reached() || stream.owns(marker)) return;
-  stream.enqueue([marker = std::move(marker)]() noexcept { marker.wait(); });
+  enqueue(stream, {.kind = PLUG_RECORD_WAIT}, [marker = std::move(marker)]() noexcept { marker.wait(); });
 }
 
 Marker Event::latest() const {

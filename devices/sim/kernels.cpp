@@ -10,6 +10,7 @@
 #include "device.h"
 #include "error.h"
 #include "location.h"
+#include "profiler.h"
 
 namespace torchplug::sim {
 namespace {
@@ -91,9 +92,11 @@ std::optional<T> to_real(const plug_value& value) {
   }
 }
 
+Activity kernel(const char* name) { return {.kind = PLUG_RECORD_KERNEL, .name = name}; }
+
 plug_status relu(const plug_call* call) {
   return pointwise(call, 1, []<class T>(const Operands<T>& x, Stream& stream) -> plug_status {
-    stream.enqueue([x]() noexcept {
+    enqueue(stream, kernel("sim::relu"), [x]() noexcept {
       // The comparison is false for NaN and for -0, which both pass through.
       for (std::int64_t i = 0; i < x.count; ++i) {
         const T value = x.input[0][i];
@@ -108,7 +111,7 @@ plug_status add(const plug_call* call) {
   return pointwise(call, 2, [&]<class T>(const Operands<T>& x, Stream& stream) -> plug_status {
     const std::optional<T> alpha = to_real<T>(call->args[2]);
     if (!alpha) return PLUG_UNSUPPORTED;
-    stream.enqueue([x, alpha = *alpha]() noexcept {
+    enqueue(stream, kernel("sim::add"), [x, alpha = *alpha]() noexcept {
       if (alpha == 1) {
         for (std::int64_t i = 0; i < x.count; ++i) x.result[i] = x.input[0][i] + x.input[1][i];
       } else {
@@ -123,7 +126,7 @@ plug_status add(const plug_call* call) {
 
 plug_status mul(const plug_call* call) {
   return pointwise(call, 2, []<class T>(const Operands<T>& x, Stream& stream) -> plug_status {
-    stream.enqueue([x]() noexcept {
+    enqueue(stream, kernel("sim::mul"), [x]() noexcept {
       for (std::int64_t i = 0; i < x.count; ++i) x.result[i] = x.input[0][i] * x.input[1][i];
     });
     return PLUG_OK;

@@ -60,6 +60,11 @@ std::uint64_t parse_memory(std::string_view text) {
   return *bytes;
 }
 
+bool parse_switch(std::string_view name, std::string_view text) {
+  if (text != "on" && text != "off") fail(PLUG_INVALID, name, " is \"", text, "\": give on or off.");
+  return text == "on";
+}
+
 }  // namespace
 
 Options read_options(const plug_host& host) {
@@ -67,6 +72,9 @@ Options read_options(const plug_host& host) {
   options.memory = half_of_physical_memory();
   if (const char* devices = host.option(&host, "sim.devices")) options.devices = parse_devices(devices);
   if (const char* memory = host.option(&host, "sim.memory")) options.memory = parse_memory(memory);
+  if (const char* profiler = host.option(&host, "sim.profiler")) {
+    options.profiler = parse_switch("TORCHPLUG_SIM_PROFILER", profiler);
+  }
   options.memory -= options.memory % Arena::kAlignment;
   return options;
 }

@@ -13,6 +13,7 @@
 #include "kernels.h"
 #include "options.h"
 #include "pinned.h"
+#include "profiler.h"
 #include "worker.h"
 
 namespace torchplug::sim {
@@ -154,7 +155,7 @@ plug_status event_elapsed(std::int32_t device, plug_event start, plug_event end,
 plug_status host_func(std::int32_t device, plug_stream stream, void (*fn)(void*, plug_status),
                       void (*release)(void*), void* arg) {
   return guarded([&] {
-    open_device(device).stream(stream).enqueue([fn, release, arg]() noexcept {
+    enqueue(open_device(device).stream(stream), {.kind = PLUG_RECORD_HOST}, [fn, release, arg]() noexcept {
       fn(arg, PLUG_OK);
       release(arg);
     });
@@ -236,7 +237,7 @@ constexpr plug_runtime kRuntime = {
     .mem_unmap = nullptr,
 };
 
-constexpr plug_module kModule = {
+constinit plug_module the_module = {
     .size = sizeof(plug_module),
     .abi_minor = PLUG_ABI_MINOR,
     .name = "sim",
@@ -245,7 +246,7 @@ constexpr plug_module kModule = {
     .runtime = &kRuntime,
     .kernels = &kKernels,
     .extension = nullptr,
-    .profiler = nullptr,
+    .profiler = &kProfiler,
 };
 
 }  // namespace
@@ -255,7 +256,9 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
   using namespace torchplug::sim;
   set_host(host);
   return guarded([&] {
-    make_devices(read_options(*host));
-    *module = &kModule;
+    const Options options = read_options(*host);
+    if (!options.profiler) the_module.profiler = nullptr;
+    make_devices(options);
+    *module = &the_module;
   });
 }

@@ -4,8 +4,11 @@
 
 namespace torchplug::sim {
 
-Stream::Stream(std::string name, bool high_priority)
-    : name_(std::move(name)), high_priority_(high_priority), finished_(std::make_shared<Progress>()) {}
+Stream::Stream(std::string name, bool high_priority, std::int32_t device)
+    : name_(std::move(name)),
+      high_priority_(high_priority),
+      device_(device),
+      finished_(std::make_shared<Progress>()) {}
 
 void Stream::close() {
   const std::lock_guard lock(producers_);

@@ -12,6 +12,7 @@
 
 #include "progress.h"
 #include "task_queue.h"
+#include "torchplug/plug.h"
 
 namespace torchplug::sim {
 
@@ -29,7 +30,12 @@ struct Marker {
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   // `name` becomes the thread's, which has room for 15 characters.
-  Stream(std::string name, bool high_priority);
+  Stream(std::string name, bool high_priority, std::int32_t device);
+
+  // What the host knows it by.
+  std::int32_t device() const noexcept { return device_; }
+  plug_stream handle() const noexcept { return handle_; }
+  void set_handle(plug_stream handle) noexcept { handle_ = handle; }
 
   // Runs `work` on the stream's thread after all work enqueued before. If this throws, `work` was
   // not taken. Gives the moment at which it is done.
@@ -69,6 +75,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   const std::string name_;
   const bool high_priority_;
+  const std::int32_t device_;
+  plug_stream handle_ = nullptr;  // NULL for the default stream
 
   std::mutex producers_;              // makes them one; guards starting and closing
   std::unique_ptr<TaskQueue> queue_;  // made when the worker starts

@@ -486,7 +486,7 @@ enum {
 };
 
 /* All functions are mandatory. Work is recorded that is enqueued between start
-** and stop. */
+** and stop; no device is opened for it. */
 typedef struct plug_profiler {
   uint32_t size;
   uint32_t reserved;
@@ -496,14 +496,16 @@ typedef struct plug_profiler {
   /* Now, on the clock that the records of the device have their times from. */
   plug_status (*clock)(int32_t device, int64_t *ns);
 
-  /* What the calling thread enqueues on the stream from now on is recorded
-  ** under `label`. */
+  /* What the calling thread enqueues on the stream from now on, until it says
+  ** otherwise, is recorded under `label`; 0 is nothing. */
   plug_status (*label)(int32_t device, plug_stream stream, uint64_t label);
 
-  /* Gives the host each record of work that has ended, once; after stop too. */
+  /* Gives the host each record of work that has ended, once; after stop too.
+  ** `lost`: how many more there would have been, had there been room. The host
+  ** comes by every few thousand launches. */
   plug_status (*drain)(int32_t device,
                        void (*take)(void *context, const plug_record *record),
-                       void *context);
+                       void *context, uint64_t *lost);
 } plug_profiler;
 
 /* ------------------------------ entry point ------------------------------ */

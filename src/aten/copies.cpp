@@ -16,6 +16,8 @@
 #include "immortal.h"
 #include "runtime/event.h"
 #include "runtime/host_allocator.h"
+#include "runtime/launch_trace.h"
+#include "runtime/memory_copy.h"
 
 namespace torchplug {
 namespace {
@@ -35,11 +37,7 @@ c10::StorageImpl& storage_of(const at::Tensor& tensor) { return *tensor.storage(
 Stream current_stream_of(const at::Tensor& tensor) { return Stream::current(tensor.device().index()); }
 
 void copy_by_plugin(const at::Tensor& to, const at::Tensor& from, const Stream& stream) {
-  const plug_mem destination = memory_of(to);
-  const plug_mem source = memory_of(from);
-  ensure_open(stream.device());
-  check(runtime().copy(plugin_index(stream.device()), stream.handle(), &destination, &source, to.nbytes()),
-        "copy", stream.device());
+  copy_memory(memory_of(to), memory_of(from), to.nbytes(), stream);
   stream.synchronize_if_blocking();
 }
 
@@ -53,8 +51,19 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
   const plug_tensor source = describe(from);
   const Stream stream = current_stream_of(to);
   ensure_open(stream.device());
-  const plug_status status =
-      runtime().copy_strided(plugin_index(stream.device()), stream.handle(), &destination, &source);
+  const plug_stream handle = stream.handle();
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kCopy,
+                  .stream = stream,
+                  .handle = handle,
+                  .call = "copy_strided",
+                  .bytes = to.nbytes(),
+                  .to = &destination.mem,
+                  .from = &source.mem};
+  };
+  const plug_status status = launch(describe, [&] {
+    return runtime().copy_strided(plugin_index(stream.device()), handle, &destination, &source);
+  });
   if (status == PLUG_UNSUPPORTED) return false;
   check(status, "copy_strided", stream.device());
   stream.synchronize_if_blocking();

@@ -9,6 +9,7 @@
 #include "aten/shape.h"
 #include "aten/sparse.h"
 #include "runtime/generator.h"
+#include "runtime/launch_trace.h"
 
 namespace torchplug {
 namespace {
@@ -84,10 +85,7 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
   loan.open();
   torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
   replace_ambient(work, stream);
-  {
-    const HostScope scope;
-    facts_.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &work);
-  }
+  run_on_host(work, stream, kind);
   loan.settle();
   if (learnt != nullptr) *learnt = learn(loan, work);
   torch::jit::drop(stack, facts_.argument_count);
@@ -99,6 +97,28 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
   }
   stream.synchronize_if_blocking();
   return loan.bytes_moved();
+}
+
+// On borrowed memory this is the device's work, if done by the host's processor.
+void HostKernel::run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const {
+  const auto run = [&]() -> plug_status {
+    const HostScope scope;
+    facts_.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &work);
+    return PLUG_OK;
+  };
+  if (kind != LoanKind::kBorrow) {
+    run();
+    return;
+  }
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kHost,
+                  .stream = stream,
+                  .handle = stream.handle(),
+                  .call = "host_view",
+                  .name = facts_.name,
+                  .is_here = true};
+  };
+  launch(describe, run);
 }
 
 std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results) {
@@ -143,8 +163,7 @@ void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, con
     job->take_thread_count();
     stream.enqueue(HostJobPtr(job.release()));
   } else {
-    stream.synchronize();
-    job->run();
+    stream.run_here(*job);
   }
   for (at::Tensor& result : results) stack.emplace_back(std::move(result));
 }

@@ -52,6 +52,7 @@ class HostKernel {
   uint64_t run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream);
   uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
                    std::shared_ptr<HostPlan>* learnt) const;
+  void run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const;
   void run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;

@@ -6,6 +6,7 @@
 #include "dtype.h"
 #include "plugin/serialize.h"
 #include "runtime/generator.h"
+#include "runtime/launch_trace.h"
 #include "runtime/sequence.h"
 
 namespace torchplug {
@@ -25,7 +26,14 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
   call.host_private = static_cast<CallServices*>(this);
   call.name = name_;
   const auto lock = lock_calls(module_);
-  return kernel_.fn(&call);
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kKernel,
+                  .stream = stream_,
+                  .handle = call.stream,
+                  .call = "kernel",
+                  .name = name_};
+  };
+  return launch(describe, [&] { return kernel_.fn(&call); });
 }
 
 plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {

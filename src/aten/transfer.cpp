@@ -3,6 +3,7 @@
 #include <ATen/EmptyTensor.h>
 
 #include "runtime/host_allocator.h"
+#include "runtime/memory_copy.h"
 
 namespace torchplug {
 namespace {
@@ -11,13 +12,6 @@ plug_mem host_memory(void* address) {
   const bool is_plugins = runtime().host_alloc != nullptr && is_pinned(address);
   const uint32_t flags = is_plugins ? PLUG_MEM_PINNED : 0;
   return {address, 0, PLUG_HOST, flags};
-}
-
-void copy_bytes(const plug_mem& to, const plug_mem& from, uint64_t bytes, const Stream& stream) {
-  if (bytes == 0) return;
-  ensure_open(stream.device());
-  check(runtime().copy(plugin_index(stream.device()), stream.handle(), &to, &from, bytes), "copy",
-        stream.device());
 }
 
 plug_mem storage_memory(const c10::StorageImpl& storage, uint64_t begin) {
@@ -47,13 +41,13 @@ plug_mem memory_of(const at::TensorBase& tensor) {
 }
 
 void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Stream& stream) {
-  copy_bytes({host, 0, PLUG_HOST, 0}, memory, bytes, stream);
+  copy_memory({host, 0, PLUG_HOST, 0}, memory, bytes, stream);
 }
 
 void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
                   const Stream& stream) {
   if (bytes == 0) return;
-  copy_bytes(host_memory(host), storage_memory(storage, begin), bytes, stream);
+  copy_memory(host_memory(host), storage_memory(storage, begin), bytes, stream);
   record_pinned_use(host, stream.unwrap());
   stream.synchronize_if_blocking();
 }
@@ -61,7 +55,7 @@ void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, u
 void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
                    const Stream& stream) {
   if (bytes == 0) return;
-  copy_bytes(storage_memory(storage, begin), host_memory(const_cast<void*>(host)), bytes, stream);
+  copy_memory(storage_memory(storage, begin), host_memory(const_cast<void*>(host)), bytes, stream);
   record_pinned_use(host, stream.unwrap());
   stream.synchronize_if_blocking();
 }

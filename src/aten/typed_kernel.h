@@ -94,8 +94,7 @@ class TypedKernel<Return(Args...)> {
     if (later) {
       stream.enqueue(HostJobPtr(job.release()));
     } else {
-      stream.synchronize();
-      job->run();
+      stream.run_here(*job);
     }
     general_->count(Way::kBorrow, Reason::kNoKernel, timer);
     if constexpr (kInPlace) {

@@ -160,4 +160,5 @@ PYBIND11_MODULE(_C, module) {
   module.def("time_ledger", &time_ledger);
   bind_memory(module);
   bind_streams(module);
+  bind_profiler(module);
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/address_index.h"
+#include "runtime/memory_events.h"
 
 namespace torchplug {
 namespace {
@@ -338,6 +339,7 @@ void BlockPool::throw_out_of_memory(size_t bytes, const std::string& said) {
     cached = cached_bytes_;
   }
   const size_t in_use = reserved_bytes_ - cached;
+  report_out_of_memory(static_cast<int64_t>(bytes), in_use, reserved_bytes_, device_);
   TORCH_CHECK_WITH(OutOfMemoryError, false, active_module().name, ":", int{device_},
                    " out of memory. Tried to allocate ", in_words(bytes), "; of ", in_words(total_bytes),
                    " the device has ", in_words(free_bytes), " free and torchplug holds ", in_words(in_use),

@@ -14,6 +14,8 @@
 #include "runtime/address_index.h"
 #include "runtime/block_pool.h"
 #include "runtime/failure.h"
+#include "runtime/memory_copy.h"
+#include "runtime/memory_events.h"
 
 namespace torchplug {
 namespace {
@@ -43,6 +45,15 @@ Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) {
   return owner.take(stream, bytes);
 }
 
+// `sign`: 1 for a block just taken, -1 for one about to be given back.
+void report(const BlockPool& owner, const Block& block, int64_t sign) {
+  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  const int64_t allocated = owner.stats().allocated_bytes[kAll].current;
+  const auto bytes = static_cast<int64_t>(block.bytes);
+  report_memory(block.address, sign * bytes, static_cast<size_t>(sign < 0 ? allocated - bytes : allocated),
+                owner.reserved_bytes(), block.stream.device());
+}
+
 }  // namespace
 
 // In a forked child the plugin and its locks
@@ -53,6 +64,7 @@ void detail::release_block(void* context) {
   const DeviceIndex device = block->stream.device();
   if (!may_give_back(device)) return;
   BlockPool& owner = pool(device);
+  if (is_memory_watched()) report(owner, *block, -1);
   if (C10_LIKELY(owner.give_quickly(block))) return;
   try {
     const auto calls = lock_calls(active_module());
@@ -76,6 +88,7 @@ c10::DataPtr DeviceAllocator::allocate_on(const Stream& stream, size_t bytes) {
   BlockPool& owner = pool(stream.device());
   Block* block = owner.take_quickly(stream, bytes);
   if (C10_UNLIKELY(block == nullptr)) block = take_slowly(owner, stream, bytes);
+  if (is_memory_watched()) report(owner, *block, 1);
   return {block->address, block, &detail::release_block, device};
 }
 
@@ -84,8 +97,7 @@ void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const
   const plug_mem to = locate(dest).memory();
   const plug_mem from = locate(src).memory();
   const Stream stream = Stream::current(visible_index(to.device));
-  check(runtime().copy(plugin_index(stream.device()), stream.handle(), &to, &from, bytes), "copy",
-        stream.device());
+  copy_memory(to, from, bytes, stream);
   stream.synchronize_if_blocking();
 }
 

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include "runtime/failure.h"
+#include "runtime/launch_trace.h"
 
 namespace torchplug {
 
@@ -30,7 +31,15 @@ void Event::block(const Stream& stream) const {
   ensure_open(device_);
   ensure_open(stream.device());
   if (handle_ == nullptr) return;
-  check(runtime().event_wait(plugin_index(device_), handle_, plugin_index(stream.device()), stream.handle()),
+  const plug_stream queue = stream.handle();
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kWait, .stream = stream, .handle = queue, .call = "event_wait"};
+  };
+  check(launch(describe,
+               [&] {
+                 return runtime().event_wait(plugin_index(device_), handle_, plugin_index(stream.device()),
+                                             queue);
+               }),
         "event_wait", device_);
 }
 
@@ -47,7 +56,16 @@ bool Event::is_over() const { return is_lost(device_) || is_ready(); }
 
 void Event::synchronize() const {
   ensure_open(device_);
-  if (handle_ != nullptr) check(runtime().event_sync(plugin_index(device_), handle_), "event_sync", device_);
+  if (handle_ != nullptr) {
+    const auto describe = [&] {
+      return Launch{.kind = Launch::Kind::kSync,
+                    .stream = Stream::default_of(device_),
+                    .handle = nullptr,
+                    .call = "event_sync"};
+    };
+    check(launch(describe, [&] { return runtime().event_sync(plugin_index(device_), handle_); }),
+          "event_sync", device_);
+  }
   throw_recorded_failure(device_);
 }
 

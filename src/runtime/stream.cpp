@@ -13,6 +13,7 @@
 
 #include "immortal.h"
 #include "runtime/failure.h"
+#include "runtime/launch_trace.h"
 #include "runtime/sequence.h"
 
 namespace torchplug {
@@ -147,11 +148,38 @@ void Stream::enqueue(HostJobPtr job) const {
   ensure_open(device_);
   job->device_ = device_;
   job->sequence_ = next_sequence();
-  check(runtime().host_func(plugin_index(device_), handle(), run_job, release_job, job.get()), "host_func",
-        device_);
+  const plug_stream queue = handle();
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kHost,
+                  .stream = *this,
+                  .handle = queue,
+                  .call = "host_func",
+                  .name = job->name()};
+  };
+  check(launch(describe,
+               [&] {
+                 return runtime().host_func(plugin_index(device_), queue, run_job, release_job, job.get());
+               }),
+        "host_func", device_);
   // Owned by the stream from here on: it calls release_job.
   std::ignore = job.release();
   synchronize_if_blocking();
+}
+
+void Stream::run_here(HostJob& job) const {
+  synchronize();
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kHost,
+                  .stream = *this,
+                  .handle = handle(),
+                  .call = "host_view",
+                  .name = job.name(),
+                  .is_here = true};
+  };
+  launch(describe, [&]() -> plug_status {
+    job.run();
+    return PLUG_OK;
+  });
 }
 
 bool Stream::is_idle() const {
@@ -165,8 +193,14 @@ bool Stream::is_idle() const {
 
 void Stream::synchronize() const {
   ensure_open(device_);
-  if (active_module().has_streams())
-    check(runtime().stream_sync(plugin_index(device_), handle()), "stream_sync", device_);
+  if (active_module().has_streams()) {
+    const plug_stream queue = handle();
+    const auto describe = [&] {
+      return Launch{.kind = Launch::Kind::kSync, .stream = *this, .handle = queue, .call = "stream_sync"};
+    };
+    check(launch(describe, [&] { return runtime().stream_sync(plugin_index(device_), queue); }),
+          "stream_sync", device_);
+  }
   throw_recorded_failure(device_);
 }
 
@@ -192,7 +226,13 @@ c10::Stream Stream::unwrap() const {
 
 void synchronize_device(DeviceIndex device) {
   ensure_open(device);
-  check(runtime().device_sync(plugin_index(device)), "device_sync", device);
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kSync,
+                  .stream = Stream::default_of(device),
+                  .handle = nullptr,
+                  .call = "device_sync"};
+  };
+  check(launch(describe, [&] { return runtime().device_sync(plugin_index(device)); }), "device_sync", device);
   throw_recorded_failure(device);
 }
 

@@ -57,6 +57,8 @@ class Stream {
   // Runs the job after all work enqueued so far. What it throws is thrown again at the next
   // synchronisation of the device. Needs host_func.
   void enqueue(HostJobPtr job) const;
+  // For a plugin without host_func: waits, then runs the job on the calling thread.
+  void run_here(HostJob& job) const;
 
   bool is_idle() const;
   // Waits, then throws what failed on the device meanwhile.

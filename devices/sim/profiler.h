@@ -1,0 +1,71 @@
+#pragma once
+// What the streams did and when, for as long as the host asks for it: the table L4.
+// While nobody records, putting work on a stream costs one more branch. Any thread may call anything.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "stream.h"
+#include "torchplug/plug.h"
+
+namespace torchplug::sim {
+
+extern const plug_profiler kProfiler;
+
+// What a piece of work is, as a record will tell.
+struct Activity {
+  std::int32_t kind;           // PLUG_RECORD_*
+  const char* name = nullptr;  // a literal
+  std::int32_t source = PLUG_HOST;
+  std::int32_t target = PLUG_HOST;
+  std::uint64_t bytes = 0;
+};
+
+// Begun by the thread that enqueues the work, ended by the one that does it.
+class Recording {
+ public:
+  static bool is_on() noexcept { return on_.load(std::memory_order_relaxed); }
+
+  Recording(const Stream& stream, const Activity& activity) noexcept;
+  // Runs the work and keeps when that was.
+  template <class Work>
+  void run(Work& work) noexcept {
+    begin();
+    work();
+    end();
+  }
+
+ private:
+  friend struct Switch;
+  void begin() noexcept;
+  void end() noexcept;
+
+  static std::atomic<bool> on_;
+  plug_record record_{};
+};
+
+// stream.enqueue(work), recorded if anybody records.
+template <class Work>
+Marker enqueue(Stream& stream, const Activity& activity, Work&& work) {
+  if (!Recording::is_on()) [[likely]]
+    return stream.enqueue(std::forward<Work>(work));
+  struct Recorded {
+    Recording recording;
+    std::remove_cvref_t<Work> work;
+  };
+  auto kept = std::make_unique<Recorded>(Recorded{Recording(stream, activity), std::forward<Work>(work)});
+  return stream.enqueue([kept = std::move(kept)]() noexcept { kept->recording.run(kept->work); });
+}
+
+// For work that the calling thread does for the stream.
+template <class Work>
+void run_here(const Stream& stream, const Activity& activity, Work& work) {
+  if (!Recording::is_on()) [[likely]]
+    return work();
+  Recording(stream, activity).run(work);
+}
+
+}  // namespace torchplug::sim

@@ -1,0 +1,381 @@
+#include "profiler/device_trace.h"
+
+#include <c10/util/Exception.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "immortal.h"
+#include "profiler/plugin_profiler.h"
+
+namespace torchplug {
+namespace {
+
+// So often are the records of a device fetched while a trace runs.
+constexpr uint64_t kLaunchesBetweenVisits = 4096;
+// Both clocks are read so many times, and the reading that took the shortest counts.
+constexpr int kClockReadings = 5;
+
+CopyEnd end_of(const plug_mem* memory) {
+  if (memory == nullptr) return {};
+  if (memory->device != PLUG_HOST) return {CopyEnd::Place::kDevice, visible_index(memory->device)};
+  const bool is_pinned = (memory->flags & PLUG_MEM_PINNED) != 0;
+  return {is_pinned ? CopyEnd::Place::kPinned : CopyEnd::Place::kPageable, -1};
+}
+
+// A record of the plugin's does not say whether host memory was pinned; the launch does.
+CopyEnd end_of(int32_t plugins_index) {
+  if (plugins_index == PLUG_HOST) return {CopyEnd::Place::kPageable, -1};
+  return {CopyEnd::Place::kDevice, visible_index(plugins_index)};
+}
+
+DeviceWork::Kind kind_of(Launch::Kind kind) {
+  switch (kind) {
+    case Launch::Kind::kCopy: return DeviceWork::Kind::kCopy;
+    case Launch::Kind::kWait: return DeviceWork::Kind::kWait;
+    default: return DeviceWork::Kind::kKernel;
+  }
+}
+
+DeviceWork::Kind kind_of(const plug_record& record) {
+  switch (record.kind) {
+    case PLUG_RECORD_COPY: return DeviceWork::Kind::kCopy;
+    case PLUG_RECORD_FILL: return DeviceWork::Kind::kFill;
+    case PLUG_RECORD_WAIT: return DeviceWork::Kind::kWait;
+    default: return DeviceWork::Kind::kKernel;
+  }
+}
+
+// What a table of times calls the work of an operator, whose own name has a line already.
+std::string work_name(const LaunchRecord& launch) {
+  switch (launch.kind) {
+    case Launch::Kind::kKernel: return launch.name + " [kernel]";
+    case Launch::Kind::kHost: return launch.name + " [host]";
+    default: return launch.name;
+  }
+}
+
+// All that a launch tells about its work, but for the times.
+DeviceWork work_of(const LaunchRecord& launch) {
+  DeviceWork work{};
+  work.kind = kind_of(launch.kind);
+  work.device = launch.device;
+  work.stream = launch.stream;
+  work.name = work_name(launch);
+  work.bytes = launch.bytes;
+  work.from = launch.from;
+  work.to = launch.to;
+  return work;
+}
+
+std::string sentence_of(const std::exception& error) {
+  const auto* ours = dynamic_cast<const c10::Error*>(&error);
+  return ours != nullptr ? ours->what_without_backtrace() : error.what();
+}
+
+}  // namespace
+
+const char* timing_name(Timing timing) {
+  switch (timing) {
+    case Timing::kRecords: return "records";
+    case Timing::kEvents: return "events";
+    default: return "calls";
+  }
+}
+
+DeviceTrace& DeviceTrace::instance() {
+  static auto& trace = *immortal<DeviceTrace>();
+  return trace;
+}
+
+void DeviceTrace::start() {
+  stop();
+  forget_correlations();
+  {
+    std::lock_guard lock(trace_lock_);
+    converter_.emplace();
+    is_running_ = true;
+  }
+  if (is_module_loaded()) {
+    for (DeviceIndex device = 0; device < device_count(); ++device) {
+      if (is_open(device)) lane_of(device);
+    }
+  }
+  listen_to_launches(this);
+}
+
+// ---- the devices ----
+
+DeviceTrace::Lane::~Lane() {
+  if (timing != Timing::kRecords || !is_open(device)) return;
+  try {
+    stop_plugin_profiler();
+  } catch (const c10::Error& error) {
+    TORCH_WARN(error.what_without_backtrace());
+  }
+}
+
+DeviceTrace::LanePointer DeviceTrace::lane_of(DeviceIndex device) {
+  {
+    std::lock_guard lock(trace_lock_);
+    if (const LanePointer& lane = lanes_[static_cast<size_t>(device)]) return lane;
+  }
+  LanePointer made = make_lane(device);
+  std::lock_guard lock(trace_lock_);
+  LanePointer& lane = lanes_[static_cast<size_t>(device)];
+  if (lane == nullptr) lane = std::move(made);  // else another thread was faster
+  return lane;
+}
+
+DeviceTrace::LanePointer DeviceTrace::make_lane(DeviceIndex device) {
+  auto lane = std::make_shared<Lane>(device);
+  try {
+    if (active_module().has_profiler()) use_records(*lane);
+  } catch (const std::exception& error) {
+    note(sentence_of(error));
+  }
+  try {
+    if (lane->timing == Timing::kCalls && EventTimer::is_possible()) use_events(*lane);
+  } catch (const std::exception& error) {
+    note(sentence_of(error));
+  }
+  return lane;
+}
+
+void DeviceTrace::use_records(Lane& lane) {
+  start_plugin_profiler();
+  lane.timing = Timing::kRecords;
+  lane.first = read_clocks(lane);
+}
+
+void DeviceTrace::use_events(Lane& lane) {
+  lane.timer = std::make_unique<EventTimer>(lane.device);
+  lane.timing = Timing::kEvents;
+  lane.first = read_clocks(lane);
+}
+
+DeviceTrace::Moment DeviceTrace::read_clocks(const Lane& lane) {
+  Moment best;
+  HostTime shortest = std::numeric_limits<HostTime>::max();
+  for (int i = 0; i < kClockReadings; ++i) {
+    const HostTime before = c10::getApproximateTime();
+    const int64_t device =
+        lane.timing == Timing::kRecords ? read_plugin_clock(lane.device) : lane.timer->now();
+    const HostTime took = c10::getApproximateTime() - before;
+    if (took < shortest) {
+      shortest = took;
+      best = {device, before + took / 2};
+    }
+  }
+  return best;
+}
+
+// ---- the launches ----
+
+uint64_t DeviceTrace::begin(const Launch& launch) noexcept {
+  try {
+    const DeviceIndex device = launch.stream.device();
+    Entry entry{{0, launch.kind, device, launch.stream.id(), launch.call, std::string(launch.name),
+                 launch.bytes, end_of(launch.from), end_of(launch.to), ::gettid(), current_correlation()},
+                lane_of(device),
+                launch.handle};
+    entry.is_here = launch.is_here || launch.kind == Launch::Kind::kSync;
+    const bool has_label = entry.is_timed_by(Timing::kRecords);
+    if (entry.is_timed_by(Timing::kEvents)) entry.before = entry.lane->timer->mark(launch.handle);
+    uint32_t id = 0;
+    {
+      std::lock_guard lock(trace_lock_);
+      if (!is_running_) {
+        if (entry.before != nullptr) entry.lane->timer->give_back(entry.before);
+        return 0;
+      }
+      id = first_id_ + static_cast<uint32_t>(entries_.size());
+      entry.record.id = id;
+      streams_.emplace(launch.handle, launch.stream.id());
+      entries_.push_back(std::move(entry));
+      entries_.back().begin = c10::getApproximateTime();
+    }
+    if (has_label) set_plugin_label(device, launch.handle, id);
+    return id;
+  } catch (const std::exception& error) {
+    note(sentence_of(error));
+    return 0;
+  }
+}
+
+void DeviceTrace::end(uint64_t number, bool done) noexcept {
+  const HostTime now = c10::getApproximateTime();
+  if (number == 0) return;
+  try {
+    Entry entry;
+    bool is_visit = false;
+    {
+      std::lock_guard lock(trace_lock_);
+      Entry* found = find(number);
+      if (found == nullptr) return;  // of a trace that has ended
+      found->end = now;
+      found->is_done = done;
+      entry.lane = found->lane;
+      entry.handle = found->handle;
+      entry.is_here = found->is_here;
+      entry.before = std::exchange(found->before, nullptr);
+      is_visit = ++found->lane->launches % kLaunchesBetweenVisits == 0;
+    }
+    Lane& lane = *entry.lane;
+    if (entry.is_timed_by(Timing::kRecords)) set_plugin_label(lane.device, entry.handle, 0);
+    if (entry.before != nullptr) {
+      if (done) {
+        lane.timer->keep(static_cast<uint32_t>(number), entry.before, lane.timer->mark(entry.handle));
+      } else {
+        lane.timer->give_back(entry.before);
+      }
+    }
+    if (is_visit) collect(lane);
+  } catch (const std::exception& error) {
+    note(sentence_of(error));
+  }
+}
+
+DeviceTrace::Entry* DeviceTrace::find(uint64_t id) {
+  const uint64_t place = id - first_id_;
+  return id >= first_id_ && place < entries_.size() ? &entries_[place] : nullptr;
+}
+
+// ---- the work ----
+
+void DeviceTrace::collect(Lane& lane) {
+  if (lane.timing == Timing::kRecords) {
+    const uint64_t lost =
+        drain_plugin_profiler(lane.device, [&](const plug_record& record) { take(lane, record); });
+    std::lock_guard lock(trace_lock_);
+    lane.lost += lost;
+  } else if (lane.timing == Timing::kEvents) {
+    const std::vector<EventTimer::Span> spans = lane.timer->collect();
+    std::lock_guard lock(trace_lock_);
+    for (const EventTimer::Span& span : spans) add(span);
+  }
+}
+
+// The plugin knows best what it did; what it does not say, the launch does.
+void DeviceTrace::take(const Lane& lane, const plug_record& record) {
+  if (record.start < lane.first.device) return;  // of somebody who recorded before
+  std::lock_guard lock(trace_lock_);
+  const Entry* entry = find(record.label);
+  DeviceWork work = entry != nullptr ? work_of(entry->record) : DeviceWork{};
+  work.kind = kind_of(record);
+  work.device = lane.device;
+  if (record.name != nullptr) work.name = record.name;
+  if (record.bytes != 0) work.bytes = record.bytes;
+  if (entry == nullptr) {
+    const auto known = streams_.find(record.stream);
+    // Work that nobody launched here, on a stream of the vendor's own: its address will do for a number.
+    work.stream = known != streams_.end() ? known->second : reinterpret_cast<intptr_t>(record.stream);
+    work.from = end_of(record.source);
+    work.to = end_of(record.target);
+  }
+  work.start = record.start;
+  work.end = record.end;
+  timed_.push_back({std::move(work), entry != nullptr ? entry->record.id : 0});
+}
+
+void DeviceTrace::add(const EventTimer::Span& span) {
+  const Entry* entry = find(span.launch);
+  if (entry == nullptr) return;
+  DeviceWork work = work_of(entry->record);
+  work.start = span.start;
+  work.end = span.end;
+  timed_.push_back({std::move(work), span.launch});
+}
+
+void DeviceTrace::note(const std::string& what) {
+  std::lock_guard lock(trace_lock_);
+  if (std::find(errors_.begin(), errors_.end(), what) == errors_.end()) errors_.push_back(what);
+}
+
+// ---- the end ----
+
+FinishedTrace DeviceTrace::stop() {
+  FinishedTrace trace;
+  listen_to_launches(nullptr);
+  // In a child of the process that traced, its devices are out of reach and its locks may be held for ever.
+  if (is_forked()) return trace;
+  Ending ending;
+  {
+    std::lock_guard lock(trace_lock_);
+    if (!std::exchange(is_running_, false)) return trace;
+    for (const LanePointer& lane : lanes_) {
+      if (lane != nullptr) ending.lanes.push_back(lane);
+    }
+    ending.to_unix = converter_->makeConverter();
+  }
+  std::vector<Moment> last;
+  for (const LanePointer& lane : ending.lanes) last.push_back(finish(*lane));
+  {
+    std::lock_guard lock(trace_lock_);
+    first_id_ += static_cast<uint32_t>(entries_.size());
+    ending.entries = std::exchange(entries_, {});
+    ending.timed = std::exchange(timed_, {});
+    trace.errors = std::exchange(errors_, {});
+    lanes_.fill(nullptr);
+    streams_.clear();
+  }
+  add_launches(ending, trace);
+  for (size_t i = 0; i < ending.lanes.size(); ++i) add_works(ending, trace, *ending.lanes[i], last[i]);
+  return trace;
+}
+
+// What failed on the device is for the user's next synchronisation to say, so nothing is thrown here.
+DeviceTrace::Moment DeviceTrace::finish(Lane& lane) {
+  if (!is_open(lane.device)) return lane.first;
+  runtime().device_sync(plugin_index(lane.device));
+  try {
+    collect(lane);
+    return lane.timing == Timing::kCalls ? lane.first : read_clocks(lane);
+  } catch (const std::exception& error) {
+    note(sentence_of(error));
+    return lane.first;
+  }
+}
+
+// What another thread had begun and not ended is left out.
+void DeviceTrace::add_launches(Ending& ending, FinishedTrace& trace) {
+  for (Entry& entry : ending.entries) {
+    if (entry.before != nullptr) entry.lane->timer->give_back(entry.before);
+    LaunchRecord& record = trace.launches.emplace_back(std::move(entry.record));
+    record.begin = ending.to_unix(entry.begin);
+    record.end = entry.end != 0 ? ending.to_unix(entry.end) : record.begin;
+    const bool is_work = entry.is_done && record.kind != Launch::Kind::kSync;
+    if (!is_work || !(entry.is_here || entry.lane->timing == Timing::kCalls)) continue;
+    DeviceWork& work = trace.works.emplace_back(work_of(record));
+    work.start = record.begin;
+    work.end = record.end;
+    work.launch = &record;
+  }
+}
+
+void DeviceTrace::add_works(Ending& ending, FinishedTrace& trace, const Lane& lane, const Moment& last) {
+  trace.devices.emplace_back(lane.device, lane.timing);
+  if (lane.lost != 0) {
+    trace.errors.push_back("The plugin had no room for " + std::to_string(lane.lost) + " records of device " +
+                           std::to_string(int{lane.device}) + ".");
+  }
+  const ClockMap clock({lane.first.device, ending.to_unix(lane.first.host)},
+                       {last.device, ending.to_unix(last.host)});
+  const uint32_t first_id = trace.launches.empty() ? 0 : trace.launches.front().id;
+  for (Timed& timed : ending.timed) {
+    if (timed.work.device != lane.device) continue;
+    DeviceWork& work = trace.works.emplace_back(std::move(timed.work));
+    work.start = clock.to_host(work.start);
+    work.end = clock.to_host(work.end);
+    if (timed.launch == 0) continue;
+    work.launch = &trace.launches[timed.launch - first_id];
+    // Nothing begins before it is launched: where it seems to, the clocks were not read at quite the same
+    // moment.
+    const int64_t early = std::max<int64_t>(work.launch->begin - work.start, 0);
+    work.start += early;
+    work.end += early;
+  }
+}
+
+}  // namespace torchplug

@@ -1,0 +1,9 @@
+#pragma once
+// The device's part in the older torch.autograd.profiler: events around each operator.
+
+namespace torchplug {
+
+// Once, before any profile.
+void register_profiler_stubs();
+
+}  // namespace torchplug
