@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "aten/backend_meta.h"
 #include "aten/register.h"
 #include "plugin/serialize.h"
 #include "runtime/active_module.h"
@@ -34,6 +35,7 @@ void register_device(const std::string& name) {
   at::setHostAllocator(kDeviceType, &host_allocator());
   register_guard();
   register_first_operators();
+  register_backend_notes();
 }
 
 }  // namespace
