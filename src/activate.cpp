@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "aten/backend_meta.h"
 #include "aten/register.h"
 #include "plugin/serialize.h"
 #include "profiler/activity_profiler.h"
@@ -38,6 +39,7 @@ void register_device(const std::string& name) {
   register_first_operators();
   register_activity_profiler();
   register_profiler_stubs();
+  register_backend_notes();
 }
 
 }  // namespace

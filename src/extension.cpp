@@ -1,17 +1,21 @@
 // What include/torchplug/torchplug.hpp gives to extensions. activate, check, device_count,
-// current_device, set_current_device, plugin_index, synchronize_device and memory_of(tensor) are the core's
-// own functions, declared in both places; this file includes both, so that they cannot differ.
+// current_device, set_current_device, plugin_index, synchronize_device, memory_of(tensor), backend_notes and
+// set_backend_notes are the core's own functions, declared in both places; this file includes both, so that
+// they cannot differ.
 
 #include "torchplug/torchplug.hpp"
 
+#include <ATen/EmptyTensor.h>
 #include <c10/util/Exception.h>
 
 #include <memory>
 #include <utility>
 
 #include "activate.h"
+#include "aten/backend_meta.h"
 #include "aten/transfer.h"
 #include "runtime/device_allocator.h"
+#include "runtime/foreign_memory.h"
 #include "runtime/stream.h"
 
 namespace torchplug {
@@ -100,6 +104,27 @@ void* host_view_of(const at::TensorBase& tensor) {
 
 void* host_view_of(const c10::DataPtr& data) {
   return data.get() == nullptr ? nullptr : host_address(DeviceAllocator::instance().locate(data.get()));
+}
+
+at::Tensor from_blob(void* base, at::IntArrayRef sizes, at::OptionalIntArrayRef strides, at::ScalarType dtype,
+                     DeviceIndex device, std::function<void(void*)> deleter) {
+  const size_t itemsize = c10::elementSize(dtype);
+  const size_t bytes = strides ? at::detail::computeStorageNbytes(sizes, *strides, itemsize)
+                               : at::detail::computeStorageNbytesContiguous(sizes, itemsize);
+  std::function<void()> release;
+  if (deleter) release = [base, deleter = std::move(deleter)] { deleter(base); };
+  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes,
+                       import_address(or_current(device), base, bytes, std::move(release)),
+                       &DeviceAllocator::instance(), /*resizable=*/false);
+  at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      c10::scalarTypeToTypeMeta(dtype));
+  if (strides) {
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, *strides);
+  } else {
+    tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  }
+  return tensor;
 }
 
 }  // namespace torchplug

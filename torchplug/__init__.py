@@ -10,15 +10,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import torch
+
     from torchplug._device_module import DeviceModule
 
 __all__ = [
     "LedgerEntry",
     "autoload",
     "device_module",
+    "from_blob",
+    "get_backend_meta",
     "ledger",
     "load",
     "reset_ledger",
+    "set_backend_meta",
     "time_ledger",
 ]
 
@@ -67,6 +74,42 @@ def device_module() -> DeviceModule:
     raise RuntimeError(
         "torchplug has registered no device. Set TORCHPLUG_DEVICE to one, for example sim."
     )
+
+
+def from_blob(
+    address: int,
+    sizes: Sequence[int],
+    dtype: torch.dtype | None = None,
+    *,
+    device: torch.device | str | int | None = None,
+    strides: Sequence[int] | None = None,
+    owner: object = None,
+) -> torch.Tensor:
+    """A tensor over device memory that PyTorch did not allocate.
+
+    `address` is what the plugin knows the memory by, or an address inside another tensor. `owner` is kept
+    until no tensor needs the memory and the streams that used it have passed.
+    """
+    from torchplug import _sharing
+
+    return _sharing.from_blob(address, sizes, dtype, device=device, strides=strides, owner=owner)
+
+
+def get_backend_meta(tensor: torch.Tensor) -> dict[str, str]:
+    """The notes on a tensor that `set_backend_meta` made; empty if there are none."""
+    from torchplug import _sharing
+
+    return _sharing.get_backend_meta(tensor)
+
+
+def set_backend_meta(tensor: torch.Tensor, notes: dict[str, str]) -> None:
+    """Puts notes on a tensor of the device, in the place of those it has.
+
+    They go with it through `detach`, `torch.save`, `torch.load` and TorchScript, not through operators.
+    """
+    from torchplug import _sharing
+
+    _sharing.set_backend_meta(tensor, notes)
 
 
 def ledger() -> list[LedgerEntry]:

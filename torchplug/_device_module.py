@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
-from torchplug import _devices, _memory, _profiler, _random, _streams, _tensor_types
+from torchplug import _devices, _memory, _profiler, _random, _sharing, _streams, _tensor_types
 
 if TYPE_CHECKING:
     from torchplug._tensor_types import TensorType
@@ -82,6 +82,10 @@ class DeviceModule(_Module):
     host_memory_stats_as_nested_dict = staticmethod(_memory.host_memory_stats_as_nested_dict)
     reset_peak_host_memory_stats = staticmethod(_memory.reset_peak_host_memory_stats)
     reset_accumulated_host_memory_stats = staticmethod(_memory.reset_accumulated_host_memory_stats)
+
+    # Sharing
+    from_blob = staticmethod(_sharing.from_blob)
+    ipc_collect = staticmethod(_sharing.ipc_collect)
 
     # Random numbers
     random = _random

@@ -5,14 +5,23 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
+from multiprocessing import reduction
 from pathlib import Path
+from typing import Any
 
-from torchplug import _C
+import torch
+from torch.multiprocessing import reductions
+from torch.utils import dlpack
+
+from torchplug import _C, _devices, _sharing
 
 
 def apply() -> None:
     """Applies every patch."""
     atexit.register(finish_backward)
+    replace_dlpack()
+    replace_sharing()
 
 
 def _has_autograd_threads() -> bool:
@@ -35,3 +44,108 @@ def finish_backward() -> None:
         return
     with contextlib.suppress(RuntimeError):  # of a device that no longer works
         _C.finish_backward()
+
+
+# ---- DLPack, PyTorch 2.11 to 2.13 ----
+
+EXTERNAL = dlpack.DLDeviceType.kDLExtDev
+"""What DLPack calls a device that it has no name for."""
+
+
+def _is_on_device(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == _devices.name() and not torch._C._has_torch_function_unary(tensor)
+
+
+class _OnCurrentStream:
+    """An object of another library, asked for its memory with the consumer's stream, as CUDA's are."""
+
+    def __init__(self, producer: Any, index: int) -> None:
+        self._producer = producer
+        self._stream = torch.accelerator.current_stream(index).native_handle
+
+    def __dlpack_device__(self) -> Any:
+        return self._producer.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._producer.__dlpack__(stream=self._stream, **options)
+
+
+def replace_dlpack() -> None:
+    """Teaches Tensor.__dlpack_device__, Tensor.__dlpack__ and torch.from_dlpack the device.
+
+    The first knows the literal name privateuse1 and no other. The second ignores `stream` unless the tensor
+    is CUDA's, and the third passes it for no device but CUDA; neither may a consumer see unfinished work.
+    What another library made, the third also makes known to the allocator.
+    """
+    device_of = torch.Tensor.__dlpack_device__
+    export = torch.Tensor.__dlpack__
+    import_from = dlpack.from_dlpack
+
+    @functools.wraps(device_of)
+    def __dlpack_device__(self: torch.Tensor) -> Any:
+        return (EXTERNAL, self.device.index) if _is_on_device(self) else device_of(self)
+
+    @functools.wraps(export)
+    def __dlpack__(self: torch.Tensor, *, stream: Any = -1, **options: Any) -> Any:
+        if _is_on_device(self) and (stream is None or type(stream) is int):
+            if stream != -1:
+                _C.let_stream_wait(self.device.index, stream or 0)
+            stream = -1
+        return export(self, stream=stream, **options)
+
+    @functools.wraps(import_from)
+    def from_dlpack(ext_tensor: Any, **options: Any) -> torch.Tensor:
+        if not isinstance(ext_tensor, torch.Tensor) and hasattr(ext_tensor, "__dlpack_device__"):
+            kind, index = ext_tensor.__dlpack_device__()
+            if kind == EXTERNAL:
+                ext_tensor = _OnCurrentStream(ext_tensor, index)
+        tensor: torch.Tensor = import_from(ext_tensor, **options)
+        if tensor.device.type == _devices.name():
+            _C.adopt_storage(tensor.untyped_storage())
+        return tensor
+
+    torch.Tensor.__dlpack_device__ = __dlpack_device__  # type: ignore[method-assign]
+    torch.Tensor.__dlpack__ = __dlpack__  # type: ignore[method-assign,assignment]
+    dlpack.from_dlpack = from_dlpack
+    torch.from_dlpack = from_dlpack
+
+
+# ---- other processes, PyTorch 2.11 to 2.13 ----
+
+
+def replace_sharing() -> None:
+    """Puts `_sharing.reduce_storage` in place, and makes share_memory_ and is_shared say what is so.
+
+    PyTorch takes every device but the CPU for one whose tensors other processes can use as they are. It is right
+    if the plugin can share memory. Of other plugins' tensors a process gets copies, so that training in
+    several of them would silently go wrong.
+    """
+    reduce = reductions.reduce_storage
+    share = torch.UntypedStorage.share_memory_
+    is_shared = torch.UntypedStorage.is_shared
+
+    @functools.wraps(reduce)
+    def reduce_storage(storage: Any) -> Any:
+        is_ours = storage.device.type == _devices.name()
+        return _sharing.reduce_storage(storage) if is_ours else reduce(storage)
+
+    def is_copied(storage: torch.UntypedStorage) -> bool:
+        return storage.device.type == _devices.name() and not _C.can_share()
+
+    @functools.wraps(share)
+    def share_memory_(self: torch.UntypedStorage, *args: Any, **options: Any) -> Any:
+        if is_copied(self):
+            raise RuntimeError(
+                f"Memory of device '{_devices.name()}' cannot be shared between processes: its plugin has "
+                "no ipc_export. What is sent through a queue is copied."
+            )
+        return share(self, *args, **options)
+
+    @functools.wraps(is_shared)
+    def untyped_is_shared(self: torch.UntypedStorage) -> bool:
+        return False if is_copied(self) else is_shared(self)
+
+    reductions.reduce_storage = reduce_storage
+    reduction.register(torch.UntypedStorage, reduce_storage)
+    torch.UntypedStorage.share_memory_ = share_memory_  # type: ignore[method-assign]
+    torch.UntypedStorage.is_shared = untyped_is_shared  # type: ignore[method-assign]

@@ -11,11 +11,11 @@ other stream waits for it.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from torchplug import _C, _devices
+from torchplug import _C, _devices, _sharing
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -108,13 +108,20 @@ class Event(torch.Event, metaclass=_OfDevice):
         interprocess: bool = False,
     ) -> Self:
         if interprocess:
-            raise NotImplementedError(
-                f"Events of {_devices.name()} cannot be shared between processes. "
-                "Leave out interprocess=True."
-            )
+            if enable_timing:
+                raise ValueError("An event with interprocess=True cannot have enable_timing=True.")
+            return cast("Self", _sharing.make_event())
         made: type = torch.Event if cls is Event else cls
         where = torch.device(_devices.name())
         return torch.Event.__new__(made, where, enable_timing=enable_timing, blocking=blocking)
+
+    @classmethod
+    def from_ipc_handle(cls, device: Device, ipc_handle: Any) -> torch.Event:
+        """The event of another process that `ipc_handle()` was called of there."""
+        event = _sharing.open_event(ipc_handle)
+        if device is not None and _devices.index_of(device) != event.device.index:
+            raise ValueError(f"The event is of device {event.device}, not of {device}.")
+        return event
 
 
 def _known(stream_id: int, device_index: int) -> Stream:

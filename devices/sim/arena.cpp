@@ -68,6 +68,11 @@ std::byte* Arena::view(const void* base) const {
   return open_.address() + offset_of(base);
 }
 
+Arena::Place Arena::place_of(const void* base) const {
+  const std::lock_guard lock(mutex_);
+  return {offset_of(base), allocated_size(base)};
+}
+
 std::byte* Arena::resolve(const void* base, std::uint64_t offset, std::uint64_t bytes) const {
   // An address below the range wraps round to a huge offset.
   const std::uint64_t start = offset_of(base);

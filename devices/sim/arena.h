@@ -31,6 +31,14 @@ class Arena {
   // The open address of an allocation.
   std::byte* view(const void* base) const;
 
+  // Where an allocation lies in the file that all of the device's memory is.
+  struct Place {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+  };
+  Place place_of(const void* base) const;
+  const MemoryFile& file() const noexcept { return file_; }
+
   // The open address of `bytes` bytes at base + offset. Checks that they lie in the arena, not that
   // they are allocated: it is on the path of every kernel and takes no lock.
   std::byte* resolve(const void* base, std::uint64_t offset, std::uint64_t bytes) const;

@@ -64,6 +64,7 @@ void Device::open() {
   const std::lock_guard lock(opening_);
   if (is_open()) return;
   arena_ = std::make_unique<Arena>(name_, memory_);
+  imports_ = std::make_unique<Imports>(name_);
   open_.store(true, std::memory_order_release);
 }
 
@@ -111,11 +112,18 @@ void Device::destroy_stream(plug_stream handle) {
 }
 
 plug_event Device::create_event(std::uint32_t flags) const {
-  // PLUG_EVENT_SHARED is for the functions that share events, which this device has not.
-  if ((flags & ~std::uint32_t{PLUG_EVENT_TIMING}) != 0) {
+  // An event that is shared has no time: clocks of two processes need not agree.
+  const bool is_shared = flags == PLUG_EVENT_SHARED;
+  if (!is_shared && (flags & ~std::uint32_t{PLUG_EVENT_TIMING}) != 0) {
     fail(PLUG_UNSUPPORTED, "Event flags ", flags, " are not known to ", name_, ".");
   }
-  auto event = std::make_shared<Event>((flags & PLUG_EVENT_TIMING) != 0);
+  auto event = is_shared ? std::make_shared<Event>(std::make_shared<SharedRecords>())
+                         : std::make_shared<Event>((flags & PLUG_EVENT_TIMING) != 0);
+  return std::make_unique<plug_event_s>(plug_event_s{index_, std::move(event)}).release();
+}
+
+plug_event Device::import_event(int fd) const {
+  auto event = std::make_shared<Event>(std::make_shared<SharedRecords>(fd));
   return std::make_unique<plug_event_s>(plug_event_s{index_, std::move(event)}).release();
 }
 

@@ -12,6 +12,7 @@
 
 #include "arena.h"
 #include "event.h"
+#include "imports.h"
 #include "options.h"
 #include "stream.h"
 #include "torchplug/plug.h"
@@ -41,6 +42,7 @@ class Device {
   void open();
   bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
   Arena& arena() const noexcept { return *arena_; }
+  Imports& imports() const noexcept { return *imports_; }
 
   // The stream behind a handle of this device; the default stream for NULL.
   Stream& stream(plug_stream handle) const;
@@ -55,6 +57,8 @@ class Device {
   plug_stream import_stream(const void* native) const;
 
   plug_event create_event(std::uint32_t flags) const;
+  // Another process's event, by what export_event gave there.
+  plug_event import_event(int fd) const;
   void destroy_event(plug_event handle) const;
 
   // Waits for all work enqueued so far, that of destroyed streams included.
@@ -71,6 +75,7 @@ class Device {
   std::mutex opening_;
   std::atomic<bool> open_{false};
   std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Imports> imports_;
 
   const std::shared_ptr<Stream> default_stream_;
   mutable std::mutex streams_mutex_;              // guards what follows

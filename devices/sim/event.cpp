@@ -7,6 +7,11 @@
 namespace torchplug::sim {
 
 void Event::record(Stream& stream) {
+  if (shared_) {
+    const std::uint64_t record = shared_->begin();
+    stream.enqueue([shared = shared_, record]() noexcept { shared->finish(record); });
+    return;
+  }
   const std::lock_guard lock(mutex_);
   if (timing_) {
     const std::uint64_t record = records_ + 1;
@@ -19,9 +24,27 @@ void Event::record(Stream& stream) {
 }
 
 void Event::make_wait(Stream& stream) const {
+  if (shared_) {
+    const std::uint64_t record = shared_->latest();
+    if (shared_->is_finished(record)) return;
+    stream.enqueue([shared = shared_, record]() noexcept { shared->wait(record); });
+    return;
+  }
   Marker marker = latest();
   if (marker.reached() || stream.owns(marker)) return;
   enqueue(stream, {.kind = PLUG_RECORD_WAIT}, [marker = std::move(marker)]() noexcept { marker.wait(); });
+}
+
+bool Event::is_reached() const {
+  return shared_ ? shared_->is_finished(shared_->latest()) : latest().reached();
+}
+
+void Event::wait() const {
+  if (shared_) {
+    shared_->wait(shared_->latest());
+  } else {
+    latest().wait();
+  }
 }
 
 Marker Event::latest() const {

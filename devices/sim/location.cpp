@@ -16,7 +16,13 @@ Location locate(const plug_mem& mem, std::uint64_t bytes, std::int64_t first) {
   if (mem.device == PLUG_HOST) {
     return {static_cast<std::byte*>(mem.base) + offset, (mem.flags & PLUG_MEM_PINNED) == 0};
   }
-  return {open_device(mem.device).arena().resolve(mem.base, offset, bytes), false};
+  const Device& device = open_device(mem.device);
+  if ((mem.flags & PLUG_MEM_FOREIGN) != 0) {
+    std::byte* const imported = device.imports().find(mem.base, offset, bytes);
+    if (imported != nullptr) return {imported, false};
+    // Not imported: then it is memory of this process, only not asked for by the host.
+  }
+  return {device.arena().resolve(mem.base, offset, bytes), false};
 }
 
 }  // namespace torchplug::sim

@@ -1,6 +1,6 @@
 #pragma once
-// Where a plug_mem lies, as an address this process can use: the open view of device memory, or
-// host memory itself. A value; valid for as long as the memory is.
+// Where a plug_mem lies, as an address this process can use: the open view of device memory, whether
+// this process allocated or imported it, or host memory itself. A value; valid for as long as the memory is.
 
 #include <cstddef>
 #include <cstdint>

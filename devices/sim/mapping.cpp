@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,12 @@ namespace {
 
 std::string system_words(int error) { return std::generic_category().message(error); }
 
+int duplicate_of(int fd) {
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) fail(PLUG_INTERNAL, "File descriptor ", fd, " cannot be shared: ", system_words(errno), ".");
+  return copy;
+}
+
 }  // namespace
 
 MemoryFile::MemoryFile(const std::string& name, std::uint64_t size)
@@ -24,6 +31,16 @@ MemoryFile::MemoryFile(const std::string& name, std::uint64_t size)
     close(fd_);
     fail(PLUG_NO_MEMORY, "No file of ", size, " bytes of memory: ", system_words(error), ".");
   }
+}
+
+MemoryFile::MemoryFile(int fd) : fd_(duplicate_of(fd)) {}
+
+int MemoryFile::duplicate() const { return duplicate_of(fd_); }
+
+std::uint64_t MemoryFile::size() const {
+  struct stat file {};
+  if (fstat(fd_, &file) != 0) fail(PLUG_INTERNAL, "fstat failed: ", system_words(errno), ".");
+  return static_cast<std::uint64_t>(file.st_size);
 }
 
 MemoryFile::~MemoryFile() {
@@ -40,9 +57,10 @@ void MemoryFile::discard(std::uint64_t offset, std::uint64_t size) const noexcep
                   static_cast<off_t>(end - begin));
 }
 
-Mapping::Mapping(const MemoryFile& file, std::uint64_t size, int protection)
+Mapping::Mapping(const MemoryFile& file, std::uint64_t size, int protection, std::uint64_t offset)
     : address_(nullptr), size_(size) {
-  void* address = mmap(nullptr, size, protection, MAP_SHARED | MAP_NORESERVE, file.fd(), 0);
+  void* address =
+      mmap(nullptr, size, protection, MAP_SHARED | MAP_NORESERVE, file.fd(), static_cast<off_t>(offset));
   if (address == MAP_FAILED) {
     fail(PLUG_NO_MEMORY, "No address range of ", size, " bytes: ", system_words(errno), ".");
   }

@@ -12,11 +12,17 @@ namespace torchplug::sim {
 class MemoryFile {
  public:
   MemoryFile(const std::string& name, std::uint64_t size);
+  // Another process's: shares the open file that `fd` names, and leaves `fd` alone.
+  explicit MemoryFile(int fd);
   MemoryFile(MemoryFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   MemoryFile& operator=(MemoryFile&&) = delete;
   ~MemoryFile();
 
   int fd() const noexcept { return fd_; }
+
+  // The same file for somebody else to close.
+  int duplicate() const;
+  std::uint64_t size() const;
 
   // Gives the pages inside the range back to the system. They read as zero afterwards.
   void discard(std::uint64_t offset, std::uint64_t size) const noexcept;
@@ -27,8 +33,9 @@ class MemoryFile {
 
 class Mapping {
  public:
-  // `protection` is a PROT_* of mmap. Pages are committed as they are touched.
-  Mapping(const MemoryFile& file, std::uint64_t size, int protection);
+  // `protection` is a PROT_* of mmap; `offset`, into the file, a multiple of the page size. Pages are
+  // committed as they are touched.
+  Mapping(const MemoryFile& file, std::uint64_t size, int protection, std::uint64_t offset = 0);
   Mapping(Mapping&& other) noexcept : address_(std::exchange(other.address_, nullptr)), size_(other.size_) {}
   Mapping& operator=(Mapping&&) = delete;
   ~Mapping();

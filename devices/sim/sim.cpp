@@ -10,6 +10,7 @@
 #include "copy.h"
 #include "device.h"
 #include "error.h"
+#include "handle.h"
 #include "kernels.h"
 #include "options.h"
 #include "pinned.h"
@@ -127,12 +128,12 @@ plug_status event_wait(std::int32_t event_device, plug_event event, std::int32_t
 
 plug_status event_query(std::int32_t device, plug_event event) {
   return guarded([&]() -> plug_status {
-    return open_device(device).event(event).latest().reached() ? PLUG_OK : PLUG_NOT_READY;
+    return open_device(device).event(event).is_reached() ? PLUG_OK : PLUG_NOT_READY;
   });
 }
 
 plug_status event_sync(std::int32_t device, plug_event event) {
-  return guarded([&] { open_device(device).event(event).latest().wait(); });
+  return guarded([&] { open_device(device).event(event).wait(); });
 }
 
 // One clock serves every device, so the events may be of different ones.
@@ -171,7 +172,11 @@ plug_status peer_access(std::int32_t device, std::int32_t peer, std::int32_t* ca
 }
 
 plug_status host_view(std::int32_t device, void* base, void** view) {
-  return guarded([&] { *view = open_device(device).arena().view(base); });
+  return guarded([&] {
+    const Device& owner = open_device(device);
+    std::byte* const imported = owner.imports().view(base);
+    *view = imported != nullptr ? imported : owner.arena().view(base);
+  });
 }
 
 plug_status host_alloc(std::uint64_t bytes, void** base) {
@@ -188,6 +193,46 @@ plug_status stream_native(std::int32_t device, plug_stream stream, void** native
 
 plug_status stream_import(std::int32_t device, void* native, plug_stream* stream) {
   return guarded([&] { *stream = open_device(device).import_stream(native); });
+}
+
+plug_status ipc_export(std::int32_t device, void* base, void* handle, std::uint64_t capacity,
+                       std::uint64_t* bytes, std::int32_t* fd) {
+  return guarded([&] {
+    const Arena& arena = open_device(device).arena();
+    const Arena::Place place = arena.place_of(base);
+    *bytes = write_handle({HandleKind::kMemory, device, place.offset, place.bytes}, handle, capacity);
+    *fd = arena.file().duplicate();
+  });
+}
+
+plug_status ipc_import(std::int32_t device, const void* handle, std::uint64_t bytes, std::int32_t fd,
+                       void** base) {
+  return guarded([&] {
+    const Handle given = read_handle(HandleKind::kMemory, device, handle, bytes);
+    *base = open_device(device).imports().add(fd, given.offset, given.bytes);
+  });
+}
+
+plug_status ipc_close(std::int32_t device, void* base) {
+  return guarded([&] { open_device(device).imports().remove(base); });
+}
+
+plug_status ipc_export_event(std::int32_t device, plug_event event, void* handle, std::uint64_t capacity,
+                             std::uint64_t* bytes, std::int32_t* fd) {
+  return guarded([&] {
+    const SharedRecords* shared = open_device(device).event(event).shared();
+    if (shared == nullptr) fail(PLUG_INVALID, "The event was made without PLUG_EVENT_SHARED.");
+    *bytes = write_handle({HandleKind::kEvent, device, 0, 0}, handle, capacity);
+    *fd = shared->file().duplicate();
+  });
+}
+
+plug_status ipc_import_event(std::int32_t device, const void* handle, std::uint64_t bytes, std::int32_t fd,
+                             plug_event* event) {
+  return guarded([&] {
+    read_handle(HandleKind::kEvent, device, handle, bytes);
+    *event = open_device(device).import_event(fd);
+  });
 }
 
 constexpr plug_runtime kRuntime = {
@@ -224,11 +269,11 @@ constexpr plug_runtime kRuntime = {
     .capture_end = nullptr,
     .capture_replay = nullptr,
     .capture_destroy = nullptr,
-    .ipc_export = nullptr,
-    .ipc_import = nullptr,
-    .ipc_close = nullptr,
-    .ipc_export_event = nullptr,
-    .ipc_import_event = nullptr,
+    .ipc_export = ipc_export,
+    .ipc_import = ipc_import,
+    .ipc_close = ipc_close,
+    .ipc_export_event = ipc_export_event,
+    .ipc_import_event = ipc_import_event,
     .stream_native = stream_native,
     .stream_import = stream_import,
     .mem_reserve = nullptr,

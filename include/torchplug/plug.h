@@ -360,7 +360,11 @@ typedef struct plug_runtime {
 
   /* ---- Sharing with another process: all or none. ----
   ** A handle is `*bytes` bytes, at most `capacity`, and a file descriptor that
-  ** the host passes on (-1: none). */
+  ** the host passes on and closes (-1: none). An import takes a handle of the
+  ** same device in another process and leaves the descriptor open. The host
+  ** keeps `base` allocated until nobody has it imported; what an import gave it
+  ** names with PLUG_MEM_FOREIGN, asks host_view for, and gives back to ipc_close
+  ** or event_destroy. Absent: what is sent to another process is copied. */
   plug_status (*ipc_export)(int32_t device, void *base, void *handle, uint64_t capacity,
                             uint64_t *bytes, int32_t *fd);
   plug_status (*ipc_import)(int32_t device, const void *handle, uint64_t bytes,

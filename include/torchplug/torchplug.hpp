@@ -19,6 +19,7 @@
 //   CUDACachingAllocator: raw_alloc             allocate(bytes, stream)
 //   CUDACachingAllocator: recordStream          record_stream(data, stream)
 //   tensor.data_ptr()                           memory_of(tensor)
+//   torch::from_blob(address, ...)              from_blob(base, ...)
 //   C10_CUDA_CHECK(status)                      check(status, what, device)
 //
 // Any thread may call any function. One that fails throws c10::Error with one sentence.
@@ -27,7 +28,7 @@
 // builds with both. An extension, like libtorchplug, is built for one minor version of
 // PyTorch.
 
-#include <ATen/core/TensorBase.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/Event.h>
@@ -37,6 +38,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "torchplug/plug.h"
@@ -124,5 +126,24 @@ PLUG_EXPORT plug_mem memory_of(const c10::DataPtr &data);
 // stream was waited for. NULL if there is no memory or the host cannot reach it.
 PLUG_EXPORT void *host_view_of(const at::TensorBase &tensor);
 PLUG_EXPORT void *host_view_of(const c10::DataPtr &data);
+
+// A tensor over device memory that PyTorch's allocator did not give. `base` is what the
+// plugin knows it by, and is passed to it with PLUG_MEM_FOREIGN, or an address inside
+// another tensor. Strides are in elements; none: contiguous. `deleter(base)` is called
+// when the last tensor over it is gone and the streams that used it have passed: the one
+// that is current now, those given to record_stream, and the one current then.
+PLUG_EXPORT at::Tensor from_blob(void *base, at::IntArrayRef sizes,
+                                 at::OptionalIntArrayRef strides, at::ScalarType dtype,
+                                 c10::DeviceIndex device,
+                                 std::function<void(void *)> deleter = {});
+
+// ------------------------------ notes on a tensor ---------------------------
+
+// What an extension wants a tensor of the device to be known by, as the name of a private
+// format: PyTorch's BackendMeta. It goes with the tensor through detach, torch.save and
+// torch.load, and jit, not through operators. Keys and values are UTF-8.
+using BackendNotes = std::map<std::string, std::string>;
+PLUG_EXPORT BackendNotes backend_notes(const at::TensorBase &tensor);
+PLUG_EXPORT void set_backend_notes(const at::TensorBase &tensor, BackendNotes notes);
 
 }  // namespace torchplug

@@ -161,4 +161,5 @@ PYBIND11_MODULE(_C, module) {
   bind_memory(module);
   bind_streams(module);
   bind_profiler(module);
+  bind_sharing(module);
 }

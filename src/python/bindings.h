@@ -9,5 +9,6 @@ namespace torchplug {
 void bind_memory(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_profiler(pybind11::module_& module);
+void bind_sharing(pybind11::module_& module);
 
 }  // namespace torchplug

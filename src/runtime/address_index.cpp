@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <vector>
 
 #include "immortal.h"
 
@@ -11,14 +12,24 @@ namespace {
 
 std::shared_mutex index_lock;
 
-std::map<const char*, const Block*>& blocks() {
-  static auto& by_address = *immortal<std::map<const char*, const Block*>>();
+std::map<const char*, Block*>& blocks() {
+  static auto& by_address = *immortal<std::map<const char*, Block*>>();
   return by_address;
+}
+
+// Few, and asked last.
+std::vector<Block*>& foreign_blocks() {
+  static auto& all = *immortal<std::vector<Block*>>();
+  return all;
+}
+
+bool contains(const Block& block, const char* address) {
+  return address >= block.address && address < block.address + block.bytes;
 }
 
 }  // namespace
 
-void add_to_address_index(const Block& block) {
+void add_to_address_index(Block& block) {
   std::unique_lock lock(index_lock);
   blocks()[block.address] = &block;
 }
@@ -28,13 +39,28 @@ void remove_from_address_index(const Block& block) {
   blocks().erase(block.address);
 }
 
-const Block* find_block(const void* address) {
+void add_foreign_to_address_index(Block& block) {
+  std::unique_lock lock(index_lock);
+  foreign_blocks().push_back(&block);
+}
+
+void remove_foreign_from_address_index(const Block& block) {
+  std::unique_lock lock(index_lock);
+  std::erase(foreign_blocks(), &block);
+}
+
+Block* find_block(const void* address) {
   const char* wanted = static_cast<const char*>(address);
   std::shared_lock lock(index_lock);
   const auto after = blocks().upper_bound(wanted);
-  if (after == blocks().begin()) return nullptr;
-  const Block* block = std::prev(after)->second;
-  return wanted < block->address + block->bytes ? block : nullptr;
+  if (after != blocks().begin()) {
+    Block* block = std::prev(after)->second;
+    if (contains(*block, wanted)) return block;
+  }
+  for (Block* block : foreign_blocks()) {
+    if (contains(*block, wanted)) return block;
+  }
+  return nullptr;
 }
 
 }  // namespace torchplug

@@ -83,6 +83,8 @@ char* reserve_addresses(size_t bytes) {
 
 }  // namespace
 
+void count_hidden_block(int change) noexcept { hidden_blocks += static_cast<size_t>(change); }
+
 bool has_hidden_blocks() noexcept { return hidden_blocks.load(std::memory_order_relaxed) != 0; }
 
 inline BlockPool::Shelf& BlockPool::shelf(const Stream& stream) {

@@ -89,5 +89,7 @@ class BlockPool {
 
 // Whether any block is out of the host's reach though the plugin gives host views.
 bool has_hidden_blocks() noexcept;
+// One more, or with -1 one less, that the pools did not make.
+void count_hidden_block(int change) noexcept;
 
 }  // namespace torchplug

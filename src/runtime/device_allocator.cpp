@@ -14,6 +14,8 @@
 #include "runtime/address_index.h"
 #include "runtime/block_pool.h"
 #include "runtime/failure.h"
+#include "runtime/foreign_memory.h"
+#include "runtime/ipc.h"
 #include "runtime/memory_copy.h"
 #include "runtime/memory_events.h"
 
@@ -38,7 +40,7 @@ BlockPool& pool(DeviceIndex device) {
 
 void release_nothing(void* /*context*/) {}
 
-Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) {
+Block* take_locked(BlockPool& owner, const Stream& stream, size_t bytes) {
   // Before the pool's lock: a kernel that asks for scratch memory holds it already.
   const auto calls = lock_calls(active_module());
   std::lock_guard lock(owner.lock);
@@ -52,6 +54,23 @@ void report(const BlockPool& owner, const Block& block, int64_t sign) {
   const auto bytes = static_cast<int64_t>(block.bytes);
   report_memory(block.address, sign * bytes, static_cast<size_t>(sign < 0 ? allocated - bytes : allocated),
                 owner.reserved_bytes(), block.stream.device());
+}
+
+// What other processes no longer use is not asked for before it is needed.
+Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) {
+  try {
+    return take_locked(owner, stream, bytes);
+  } catch (const c10::OutOfMemoryError&) {
+    if (collect_exports() == 0) throw;
+  }
+  return take_locked(owner, stream, bytes);
+}
+
+// The block that a DataPtr lies in, whoever made the DataPtr; null if there is none.
+Block* block_of(const c10::DataPtr& data) {
+  if (data.get_deleter() == &detail::release_block) return static_cast<Block*>(data.get_context());
+  Block* foreign = foreign_block(data);
+  return foreign != nullptr ? foreign : find_block(data.get());
 }
 
 }  // namespace
@@ -116,8 +135,8 @@ void DeviceAllocator::emptyCache(c10::MempoolId_t /*pool*/) {
 }
 
 void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream) {
-  if (data.get_deleter() != &detail::release_block) return;
-  auto* block = static_cast<Block*>(data.get_context());
+  Block* block = block_of(data);
+  if (block == nullptr) return;
   const Stream user(stream);
   std::lock_guard lock(pool(block->stream.device()).lock);
   auto& used_on = block->used_on;
@@ -154,10 +173,16 @@ std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
   return {free_bytes, total_bytes};
 }
 
+Placement DeviceAllocator::locate_other(const c10::DataPtr& data) const {
+  const Block* block = foreign_block(data);
+  if (block == nullptr) return locate(data.get());
+  return {block, static_cast<uint64_t>(static_cast<const char*>(data.get()) - block->address)};
+}
+
 Placement DeviceAllocator::locate(const void* address) const {
   const Block* block = find_block(address);
   TORCH_CHECK(block != nullptr, "The memory at ", address, " does not belong to device '",
-              active_module().name, "'.");
+              active_module().name, "'. torchplug.from_blob makes tensors of memory from elsewhere.");
   return {block, static_cast<uint64_t>(static_cast<const char*>(address) - block->address)};
 }
 

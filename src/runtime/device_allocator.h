@@ -13,7 +13,7 @@
 
 namespace torchplug {
 
-// One allocation of the plugin's. Made and owned by the allocator.
+// One allocation of the plugin's. Made and owned by the allocator, or by a ForeignMemory.
 struct Block {
   char* address;  // what PyTorch holds; only arithmetic may be done on it
   void* base;     // what mem_alloc gave
@@ -23,6 +23,7 @@ struct Block {
   Stream stream;
   std::vector<Stream> used_on;
   Block* next = nullptr;  // of the cached blocks of its size
+  uint32_t flags = 0;     // PLUG_MEM_*
 };
 
 // Where an address lies: for plug_mem and for host views.
@@ -56,6 +57,9 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   Placement locate(const void* address) const;
 
  private:
+  // Of memory that the allocator did not give out, or gave out under another DataPtr, as DLPack's.
+  Placement locate_other(const c10::DataPtr& data) const;
+
   static DeviceAllocator* const instance_;
 };
 
@@ -67,12 +71,12 @@ void release_block(void* context);
 }  // namespace detail
 
 plug_mem Placement::memory() const {
-  return {block->base, offset, unchecked_plugin_index(block->stream.device()), 0};
+  return {block->base, offset, unchecked_plugin_index(block->stream.device()), block->flags};
 }
 
 Placement DeviceAllocator::locate(const c10::StorageImpl& storage) const {
   const c10::DataPtr& data = storage.data_ptr();
-  if (C10_UNLIKELY(data.get_deleter() != &detail::release_block)) return locate(data.get());
+  if (C10_UNLIKELY(data.get_deleter() != &detail::release_block)) return locate_other(data);
   const auto* block = static_cast<const Block*>(data.get_context());
   return {block, static_cast<uint64_t>(static_cast<const char*>(data.get()) - block->address)};
 }

@@ -43,6 +43,13 @@ void Event::block(const Stream& stream) const {
         "event_wait", device_);
 }
 
+void Event::block(plug_stream stream) const {
+  ensure_open(device_);
+  if (handle_ == nullptr) return;
+  const int32_t index = plugin_index(device_);
+  check(runtime().event_wait(index, handle_, index, stream), "event_wait", device_);
+}
+
 bool Event::is_ready() const {
   ensure_open(device_);
   if (handle_ == nullptr) return true;

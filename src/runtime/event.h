@@ -12,6 +12,8 @@ namespace torchplug {
 class Event {
  public:
   Event(DeviceIndex device, bool with_timing);
+  // Takes over an event of the plugin's.
+  Event(DeviceIndex device, plug_event handle) : device_(device), with_timing_(false), handle_(handle) {}
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -19,6 +21,8 @@ class Event {
   void record(const Stream& stream);
   // The stream's later work waits for the latest record made so far.
   void block(const Stream& stream) const;
+  // The same for a stream of the device that only the plugin knows.
+  void block(plug_stream stream) const;
   bool is_ready() const;
   // Ready, or on a device that is lost: there is nothing to wait for.
   bool is_over() const;
@@ -26,6 +30,7 @@ class Event {
   double milliseconds_until(const Event& end) const;
 
   DeviceIndex device() const { return device_; }
+  plug_event handle() const { return handle_; }
 
  private:
   DeviceIndex device_;

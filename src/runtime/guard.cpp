@@ -3,6 +3,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <memory>
+#include <utility>
 
 #include "dtype.h"
 #include "immortal.h"
@@ -19,6 +20,9 @@ DeviceIndex index_of(const c10::Device& device) {
 
 // PyTorch keeps an event as a void*; this is what it points at.
 Event& event_at(void* event) { return *static_cast<Event*>(event); }
+
+// What put_into() hands to Guard::record, which records nothing then.
+thread_local std::unique_ptr<Event> event_to_put;
 
 struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return kDeviceType; }
@@ -67,6 +71,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex device,
               const c10::EventFlag flag) const override {
+    if (event_to_put != nullptr) {
+      *event = event_to_put.release();
+      return;
+    }
     const DeviceIndex owner = device < 0 ? stream.device_index() : device;
     if (*event == nullptr) {
       *event = std::make_unique<Event>(owner, flag == c10::EventFlag::BACKEND_DEFAULT).release();
@@ -94,6 +102,15 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 };
 
 }  // namespace
+
+void put_into(c10::Event& event, std::unique_ptr<Event> ours) {
+  TORCH_CHECK(!event.was_marked_for_recording(), "The event has been recorded and is one already.");
+  const Stream stream = Stream::default_of(ours->device());
+  event_to_put = std::move(ours);
+  event.record(stream.unwrap());
+}
+
+Event* event_behind(const c10::Event& event) { return static_cast<Event*>(event.eventId()); }
 
 void register_guard() {
   static const auto& guard = *immortal<Guard>();
