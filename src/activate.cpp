@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "aten/register.h"
+#include "autocast/policy.h"
 #include "plugin/serialize.h"
 #include "runtime/active_module.h"
 #include "runtime/device.h"
@@ -34,6 +35,7 @@ void register_device(const std::string& name) {
   at::setHostAllocator(kDeviceType, &host_allocator());
   register_guard();
   register_first_operators();
+  register_autocast();
 }
 
 }  // namespace

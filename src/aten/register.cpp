@@ -121,11 +121,6 @@ void register_first_operators() {
   static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
                                                 uint32_t(__LINE__));
   rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
-
-  // Without a policy of the device's own, autocast leaves every operator as it is.
-  static auto& autocast = *immortal<torch::Library>(
-      torch::Library::IMPL, "_", DispatchKey::AutocastPrivateUse1, __FILE__, uint32_t(__LINE__));
-  autocast.fallback(torch::CppFunction::makeFallthrough());
 }
 
 void register_operators(const Module& module) {

@@ -34,6 +34,7 @@ LAYERS = {
     "plugin": {"plugin"},
     "runtime": {"plugin", "runtime"},
     "aten": {"plugin", "runtime", "aten"},
+    "autocast": {"autocast"},
 }
 
 EXTENSION_HEADER = ROOT / "include" / "torchplug" / "torchplug.hpp"
