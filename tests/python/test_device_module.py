@@ -23,7 +23,6 @@ ABSENT = {
         is_current_stream_capturing""",
     "streams of another library": "ExternalStream get_stream_from_external",
     "sharing between processes": "ipc_collect",
-    "autocast": "amp",
     "the allocator is torchplug's": """CUDAPluggableAllocator MemPool use_mem_pool change_current_allocator
         caching_allocator_alloc caching_allocator_delete caching_allocator_enable
         caching_allocator_disabled get_allocator_backend memory_snapshot""",
