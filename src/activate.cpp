@@ -6,6 +6,7 @@
 
 #include "aten/backend_meta.h"
 #include "aten/register.h"
+#include "autocast/policy.h"
 #include "plugin/serialize.h"
 #include "profiler/activity_profiler.h"
 #include "profiler/profiler_stubs.h"
@@ -40,6 +41,7 @@ void register_device(const std::string& name) {
   register_activity_profiler();
   register_profiler_stubs();
   register_backend_notes();
+  register_autocast();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 from typing import Any, TypeAlias, TypedDict
 
 import torch
+from typing_extensions import Self
 
 class Properties(TypedDict):
     name: str
@@ -33,7 +34,7 @@ class BuiltWith(TypedDict):
 class Gate:
     def open(self) -> None: ...
     def wait_until_reached(self) -> bool: ...
-    def __enter__(self) -> Gate: ...
+    def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
 
 SharedStorage: TypeAlias = tuple[int, bytes, int, int, int, tuple[int, int, int, int]]

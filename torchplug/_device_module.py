@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
-from torchplug import _devices, _memory, _profiler, _random, _sharing, _streams, _tensor_types
+from torchplug import _amp, _devices, _memory, _profiler, _random, _sharing, _streams, _tensor_types
 
 if TYPE_CHECKING:
     from torchplug._tensor_types import TensorType
@@ -50,6 +50,9 @@ class DeviceModule(_Module):
     can_device_access_peer = staticmethod(_devices.can_device_access_peer)
     is_bf16_supported = staticmethod(_devices.is_bf16_supported)
     get_amp_supported_dtype = staticmethod(_devices.get_amp_supported_dtype)
+
+    # Mixed precision
+    amp = _amp
 
     # Streams and events
     streams = _streams
@@ -164,6 +167,6 @@ def make(name: str) -> DeviceModule:
     """The module for the device called `name`, also importable as torch.<name>."""
     module = DeviceModule(name)
     sys.modules[module.__name__] = cast(ModuleType, module)
-    for part in ("memory", "profiler", "random", "streams"):
+    for part in ("amp", "memory", "profiler", "random", "streams"):
         sys.modules[f"{module.__name__}.{part}"] = getattr(module, part)
     return module

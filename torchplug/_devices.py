@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchplug import _C
+from torchplug import _C, _autocast_dtype
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 Device: TypeAlias = "torch.device | str | int | None"
 """A device as PyTorch's functions take one; None is the current device."""
-
-AUTOCAST_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
 def name() -> str:
@@ -53,6 +51,7 @@ def is_initialized() -> bool:
 def init() -> None:
     """Puts the current device to use, which its first use does too."""
     _C.open_device(_C.current_device())
+    _autocast_dtype.adopt_default()
 
 
 def _is_compiled() -> bool:
@@ -81,6 +80,7 @@ def set_device(device: Device) -> None:
     index = index_of(device, optional=False)
     if index >= 0:
         _C.set_device(index)
+        _autocast_dtype.adopt_default()
 
 
 def synchronize(device: Device = None) -> None:
@@ -112,6 +112,7 @@ class _DeviceGuard:
     def __enter__(self) -> None:
         if self.idx >= 0:
             self.prev_idx = _C.exchange_device(self.idx)
+            _autocast_dtype.adopt_default()
 
     def __exit__(self, *_: object) -> None:
         _C.exchange_device(self.prev_idx)
@@ -183,5 +184,5 @@ def is_bf16_supported(including_emulation: bool = False) -> bool:
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
     """The types that autocast may compute in: those among them that the device's kernels take."""
-    declared = get_device_properties().dtypes
-    return [dtype for dtype in AUTOCAST_DTYPES if dtype in declared]
+    _autocast_dtype.adopt_default()
+    return _autocast_dtype.supported()

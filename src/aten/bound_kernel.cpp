@@ -35,6 +35,21 @@ bool is_held(const DeviceInfo& info, at::ScalarType type) {
   return dtype && info.holds(*dtype);
 }
 
+// Whether the user lets products of float32 lose precision, for all devices: by set_float32_matmul_precision
+// or by torch.backends.fp32_precision. What was said for matmul decides, and of that PyTorch keeps no account
+// of its own for this device; the CPU library's is the same unless it was set by name.
+bool is_fast_float32_allowed(const at::Context& context) {
+  using Precision = at::Float32Precision;
+  const auto is_fast = [](Precision p) { return p == Precision::TF32 || p == Precision::BF16; };
+  if (!is_fast(context.float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL))) return false;
+  if (is_fast(context.float32Precision(at::Float32Backend::GENERIC, at::Float32Op::ALL))) return true;
+  try {
+    return context.float32MatmulPrecision() != at::Float32MatmulPrecision::HIGHEST;
+  } catch (const c10::Error&) {
+    return false;  // set by name: PyTorch does not answer for all devices then
+  }
+}
+
 at::Tensor prepare(const at::Tensor& given, const InputPlan& plan, const Stream& stream) {
   if (plan.is_ready) return given;
   at::Tensor tensor = given.resolve_conj().resolve_neg();
@@ -118,9 +133,7 @@ uint64_t BoundKernel::call_flags() const {
   uint64_t flags = 0;
   if (context.deterministicAlgorithms()) flags |= PLUG_CALL_DETERMINISTIC;
   // How precise a product is does not concern operators that multiply nothing by nothing else.
-  if (!is_pointwise_ && context.float32MatmulPrecision() != at::Float32MatmulPrecision::HIGHEST) {
-    flags |= PLUG_CALL_FAST_F32;
-  }
+  if (!is_pointwise_ && is_fast_float32_allowed(context)) flags |= PLUG_CALL_FAST_F32;
   return flags;
 }
 
@@ -249,7 +262,9 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
   plan_inputs(arguments.slice(0, input_count), *plan);
   plan_permutation(*plan);
   for (const OutputShape& output : plan->outputs) {
-    if (output.is_tensor && !is_held(info, output.dtype)) plan->refusal = Reason::kDtype;
+    // How integers are to be read has no form in plug.h: quantized results are the CPU's.
+    const bool is_quantized = c10::isQIntType(output.dtype);
+    if (output.is_tensor && (is_quantized || !is_held(info, output.dtype))) plan->refusal = Reason::kDtype;
   }
   for (const InputPlan& input : plan->inputs) {
     if (!is_held(info, input.dtype)) plan->refusal = Reason::kDtype;

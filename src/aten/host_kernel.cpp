@@ -26,7 +26,8 @@ uint64_t HostPlan::next_id() {
   return ++last;
 }
 
-HostKernel::HostKernel(const OperatorFacts& facts) : facts_(facts) {
+HostKernel::HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key)
+    : facts_(facts), host_key_(host_key) {
   const auto& arguments = facts.handle.schema().arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* optional = arguments[i].type()->castRaw<c10::OptionalType>();
@@ -64,6 +65,7 @@ uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, con
 // that the caller may change before the operator runs.
 bool HostKernel::can_plan(const PlanKey& key) const {
   if (!facts_.is_aten || !facts_.returns_tensors || key.has_host_tensor()) return false;
+  if (host_key_ != c10::DispatchKey::CPU) return false;
   return !facts_.shape_needs_data || (facts_.takes_host_indices && !key.has_mask());
 }
 
@@ -103,7 +105,7 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
 void HostKernel::run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const {
   const auto run = [&]() -> plug_status {
     const HostScope scope;
-    facts_.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &work);
+    facts_.handle.redispatchBoxed(c10::DispatchKeySet(host_key_), &work);
     return PLUG_OK;
   };
   if (kind != LoanKind::kBorrow) {
@@ -128,7 +130,8 @@ std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results)
     const at::Tensor& result = value.toTensor();
     HostPlan::Output output;
     if (result.defined()) {
-      if (result.layout() != at::kStrided || result.is_conj() || result.is_neg()) return nullptr;
+      if (result.layout() != at::kStrided || result.is_quantized()) return nullptr;
+      if (result.is_conj() || result.is_neg()) return nullptr;
       output.argument = loan.position_of(result);
       if (output.argument < 0 && loan.shares_memory(result)) return nullptr;
     }

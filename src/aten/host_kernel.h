@@ -39,7 +39,8 @@ struct HostPlan {
 
 class HostKernel {
  public:
-  explicit HostKernel(const OperatorFacts& facts);
+  // `host_key`: under which the CPU has its kernel. Only those of plain tensors are planned.
+  HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key);
 
   // Replaces the arguments on the stack by the results. Returns the bytes moved for it.
   uint64_t run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind);
@@ -64,6 +65,7 @@ class HostKernel {
   void set_proven(uint64_t kind);
 
   const OperatorFacts& facts_;
+  c10::DispatchKey host_key_;
   std::optional<size_t> generator_argument_;
   PlanCache<HostPlan> plans_;
   mutable std::mutex proven_lock_;

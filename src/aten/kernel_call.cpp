@@ -54,7 +54,8 @@ plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
 
 plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes) {
   const auto type = to_scalar_type(dtype);
-  if (index >= results_.size() || results_[index].tag != PLUG_NONE || !type || ndim < 0) {
+  const bool is_plain = type && !c10::isQIntType(*type);
+  if (index >= results_.size() || results_[index].tag != PLUG_NONE || !is_plain || ndim < 0) {
     module_.host.set_error(
         &module_.host, "host->output was given a result twice, or a result or a dtype that does not exist");
     return PLUG_INVALID;

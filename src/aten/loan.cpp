@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "aten/quantized.h"
+
 namespace torchplug {
 namespace {
 
@@ -114,8 +116,12 @@ void Loan::fill(Buffer& buffer) {
 }
 
 at::Tensor Loan::make_host_tensor(const at::Tensor& original, const Buffer& buffer) {
-  at::Tensor host = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(buffer.host), c10::DispatchKeySet(c10::DispatchKey::CPU), original.dtype());
+  at::Tensor host =
+      C10_UNLIKELY(original.is_quantized())
+          ? make_quantized(buffer.host, original.dtype(),
+                           move_quantizer(quantizer_of(original), c10::kCPU))
+          : at::detail::make_tensor<c10::TensorImpl>(
+                c10::Storage(buffer.host), c10::DispatchKeySet(c10::DispatchKey::CPU), original.dtype());
   host.unsafeGetTensorImpl()->set_sizes_and_strides(
       original.sizes(), original.strides(), original.storage_offset() - items_before(buffer.span, original));
   copy_lazy_bits(original, host);
@@ -147,6 +153,7 @@ void Loan::settle() {
     if (!entry.written) continue;
     write_back(entry);
     settle_shape(entry);
+    if (C10_UNLIKELY(entry.original.is_quantized())) settle_quantizer(entry);
   }
 }
 
@@ -183,6 +190,12 @@ void Loan::settle_shape(const Entry& entry) {
                                                               offset);
 }
 
+void Loan::settle_quantizer(const Entry& entry) {
+  const at::QuantizerPtr now = quantizer_of(entry.host);
+  if (now != quantizer_of(entry.original))
+    set_quantizer(entry.original, move_quantizer(now, entry.original.device()));
+}
+
 int64_t Loan::position_of(const at::Tensor& host) const {
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].host.is_same(host)) return static_cast<int64_t>(i);
@@ -195,17 +208,27 @@ bool Loan::shares_memory(const at::Tensor& host) const {
                      [&](const Buffer& buffer) { return buffer.host.is_alias_of(host.storage()); });
 }
 
+// A tensor on the memory of an original.
+at::Tensor Loan::make_view(const Entry& entry, const at::Tensor& host) {
+  c10::Storage storage(entry.original.storage());
+  if (C10_LIKELY(!host.is_quantized())) {
+    return at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, std::move(storage),
+                                                    entry.original.key_set(), host.dtype());
+  }
+  const at::QuantizerPtr quantizer = quantizer_of(host);
+  const bool is_same = entry.host.is_quantized() && quantizer == quantizer_of(entry.host);
+  return make_quantized(
+      std::move(storage), host.dtype(),
+      is_same ? quantizer_of(entry.original) : move_quantizer(quantizer, entry.original.device()));
+}
+
 at::Tensor Loan::result(const at::Tensor& host) {
-  TORCH_CHECK_NOT_IMPLEMENTED(!host.is_quantized(), "Quantized tensors are not supported on device '",
-                              active_module().name, "'.");
   const int64_t position = position_of(host);
   if (position >= 0) return entries_[static_cast<size_t>(position)].original;
   for (const Entry& entry : entries_) {
     const Buffer& buffer = buffers_[entry.buffer];
     if (!buffer.host.is_alias_of(host.storage())) continue;
-    at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW,
-                                                               c10::Storage(entry.original.storage()),
-                                                               entry.original.key_set(), host.dtype());
+    at::Tensor view = make_view(entry, host);
     view.unsafeGetTensorImpl()->set_sizes_and_strides(
         host.sizes(), host.strides(), host.storage_offset() + items_before(buffer.span, host));
     if (host.is_conj() != view.is_conj()) view._set_conj(host.is_conj());
@@ -213,7 +236,7 @@ at::Tensor Loan::result(const at::Tensor& host) {
     return view;
   }
   if (kind_ == LoanKind::kStage) bytes_moved_ += span_of(host).bytes();
-  return copy_to_device(host, stream_);
+  return host.is_quantized() ? copy_quantized_to_device(host, stream_) : copy_to_device(host, stream_);
 }
 
 }  // namespace torchplug

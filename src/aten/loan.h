@@ -72,6 +72,8 @@ class Loan {
   void fit_storage(const Buffer& buffer);
   void write_back(const Entry& entry);
   void settle_shape(const Entry& entry);
+  static void settle_quantizer(const Entry& entry);
+  static at::Tensor make_view(const Entry& entry, const at::Tensor& host);
   const Entry* find(const at::Tensor& original) const;
 
   LoanKind kind_;

@@ -115,6 +115,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
   for (const c10::Argument& result : schema.returns()) {
     if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;
+    if (result.type()->kind() == c10::TypeKind::ClassType) makes_object = true;
     if (result.alias_info() != nullptr && !result.alias_info()->isWrite() && !writes_any) is_view = true;
   }
   is_aten = op.operator_name().getNamespace() == "aten";

@@ -27,6 +27,7 @@ struct OperatorFacts {
   bool is_aten = false;
   std::vector<bool> is_number;  // by argument: a Scalar or a float
   bool returns_tensors = true;  // every return is one tensor
+  bool makes_object = false;    // some return is an object of a class
   bool shape_needs_data = false;
   bool shape_needs_scalars = false;  // no tensor to take a shape from: arange and its like
   bool takes_host_indices = false;   // index tensors may be on the host

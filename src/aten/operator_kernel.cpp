@@ -3,10 +3,14 @@
 #include <c10/util/Exception.h>
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "aten/arguments.h"
 #include "aten/shape.h"
+#include "immortal.h"
 #include "runtime/block_pool.h"
 
 namespace torchplug {
@@ -47,8 +51,9 @@ bool is_in_view(Arguments arguments) {
 
 }  // namespace
 
-OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound)
-    : facts_(handle), bound_(std::move(bound)), host_(facts_), account_(facts_.name) {}
+OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound,
+                               c10::DispatchKey host_key)
+    : facts_(handle), bound_(std::move(bound)), host_(facts_, host_key), account_(facts_.name) {}
 
 void OperatorKernel::run(torch::jit::Stack& stack) {
   if (facts_.is_out_form && C10_UNLIKELY(is_shaping())) {
@@ -89,7 +94,9 @@ bool OperatorKernel::borrows_always() {
 
 void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
                                  Reason reason) {
-  const Way way = is_in_view(torch::jit::last(stack, facts_.argument_count)) ? Way::kBorrow : Way::kStage;
+  // An object may keep what it is made of for longer than memory can be borrowed.
+  const bool can_borrow = !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count));
+  const Way way = can_borrow ? Way::kBorrow : Way::kStage;
   apply_fallback_policy(way, reason);
   const LedgerTimer timer;
   const LoanKind kind = way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage;
@@ -136,6 +143,18 @@ void OperatorKernel::apply_fallback_policy(Way way, Reason reason) {
   if (!has_warned_.exchange(true)) {
     TORCH_WARN(what);
   }
+}
+
+OperatorKernel& late_kernel(const c10::OperatorHandle& handle, c10::DispatchKey host_key) {
+  using Kernels = std::map<std::pair<std::string, c10::DispatchKey>, std::unique_ptr<OperatorKernel>>;
+  static std::mutex kernels_lock;
+  static auto& kernels = *immortal<Kernels>();
+  std::lock_guard lock(kernels_lock);
+  auto& found = kernels[{full_name(handle.operator_name()), host_key}];
+  // A library that was destroyed and defined anew has new handles under old names.
+  if (found == nullptr || !(found->handle() == handle))
+    found = std::make_unique<OperatorKernel>(handle, nullptr, host_key);
+  return *found;
 }
 
 }  // namespace torchplug

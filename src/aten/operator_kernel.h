@@ -17,7 +17,9 @@ namespace torchplug {
 
 class OperatorKernel final : public c10::OperatorKernel {
  public:
-  explicit OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound = nullptr);
+  // `host_key`: under which the CPU has the kernel that stands in.
+  explicit OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound = nullptr,
+                          c10::DispatchKey host_key = c10::DispatchKey::CPU);
 
   void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     (void)handle, (void)keys;
@@ -51,5 +53,8 @@ class OperatorKernel final : public c10::OperatorKernel {
   LedgerAccount account_;
   std::atomic<bool> has_warned_{false};
 };
+
+// The kernel for an operator that nobody made one for beforehand; lives until the process ends.
+OperatorKernel& late_kernel(const c10::OperatorHandle& handle, c10::DispatchKey host_key);
 
 }  // namespace torchplug

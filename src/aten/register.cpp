@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "aten/operator_kernel.h"
+#include "aten/quantized.h"
 #include "aten/shims.h"
 #include "aten/sparse.h"
 #include "aten/typed_signatures.h"
@@ -95,20 +95,10 @@ torch::Library& device_library() {
 
 // For operators of other libraries, and of aten where PyTorch has no CPU kernel.
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
-  static std::mutex kernels_lock;
-  static auto& kernels = *immortal<std::unordered_map<OperatorName, std::unique_ptr<OperatorKernel>>>();
   TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::CPU),
                               handle.operator_name(), " cannot run on device '", active_module().name,
                               "': neither its plugin nor PyTorch's CPU has a kernel for it.");
-  OperatorKernel* kernel = nullptr;
-  {
-    std::lock_guard lock(kernels_lock);
-    auto& found = kernels[handle.operator_name()];
-    // A library that was destroyed and defined anew has new handles under old names.
-    if (found == nullptr || !(found->handle() == handle)) found = std::make_unique<OperatorKernel>(handle);
-    kernel = found.get();
-  }
-  kernel->run(*stack);
+  late_kernel(handle, DispatchKey::CPU).run(*stack);
 }
 
 }  // namespace
@@ -121,11 +111,6 @@ void register_first_operators() {
   static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
                                                 uint32_t(__LINE__));
   rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
-
-  // Without a policy of the device's own, autocast leaves every operator as it is.
-  static auto& autocast = *immortal<torch::Library>(
-      torch::Library::IMPL, "_", DispatchKey::AutocastPrivateUse1, __FILE__, uint32_t(__LINE__));
-  autocast.fallback(torch::CppFunction::makeFallthrough());
 }
 
 void register_operators(const Module& module) {
@@ -135,12 +120,14 @@ void register_operators(const Module& module) {
   add_views(library);
   add_storage_operators(library);
   add_copies(library);
+  if (!has_kernel("aten::_convolution")) add_convolution(library);
   if (!has_kernel("aten::native_dropout")) add_dropout(library);
   if (!has_kernel("aten::_thnn_fused_lstm_cell")) add_lstm_cell(library);
   if (!has_kernel("aten::_thnn_fused_gru_cell")) add_gru_cell(library);
   if (!has_kernel("aten::histc")) add_histogram(library);
   register_kernels(std::move(bound), library);
   register_sparse_operators();
+  register_quantized_operators();
 }
 
 }  // namespace torchplug

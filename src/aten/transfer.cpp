@@ -2,6 +2,8 @@
 
 #include <ATen/EmptyTensor.h>
 
+#include <algorithm>
+
 #include "runtime/host_allocator.h"
 #include "runtime/memory_copy.h"
 
@@ -30,7 +32,8 @@ ByteSpan span_of(const at::TensorBase& tensor) {
   for (int64_t d = 0; d < tensor.dim(); ++d) {
     last += static_cast<uint64_t>((tensor.size(d) - 1) * tensor.stride(d));
   }
-  return {first * itemsize, (last + 1) * itemsize};
+  // A storage holds less than that where several elements share a byte.
+  return {first * itemsize, std::min<uint64_t>((last + 1) * itemsize, tensor.storage().nbytes())};
 }
 
 plug_mem memory_of(const at::TensorBase& tensor) {

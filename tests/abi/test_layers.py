@@ -38,6 +38,7 @@ LAYERS = {
     "runtime": {"plugin", "runtime"},
     "aten": {"plugin", "runtime", "aten"},
     "profiler": {"plugin", "runtime", "profiler"},
+    "autocast": {"autocast"},
 }
 
 EXTENSION_HEADER = ROOT / "include" / "torchplug" / "torchplug.hpp"

@@ -22,7 +22,6 @@ ABSENT = {
     "capture": """CUDAGraph graph graphs graph_pool_handle make_graphed_callables
         is_current_stream_capturing""",
     "sharing between processes": "ipc_collect",
-    "autocast": "amp",
     "the allocator is torchplug's": """CUDAPluggableAllocator MemPool use_mem_pool change_current_allocator
         caching_allocator_alloc caching_allocator_delete caching_allocator_enable
         caching_allocator_disabled get_allocator_backend memory_snapshot""",

@@ -1,0 +1,11 @@
+#pragma once
+// What autocast does to each operator on the device: compute in the lower precision, in float32, in the
+// widest of the arguments' types, or refuse. PyTorch's own lists, so that a newer PyTorch brings its newer
+// operators along; the plugin has no part in it. Which types a device computes in, and which of them is the
+// default, is for Python to ask: torchplug/_amp.py.
+
+namespace torchplug {
+
+void register_autocast();
+
+}  // namespace torchplug
