@@ -5,6 +5,7 @@
 #   make wheel       set up, build, pack the core and each device into dist/
 #   make bench       set up, build, measure what torchplug costs (a minute; nothing else should run)
 #   make lint        clang-tidy over the core and the plugins (slow)
+#   make sanitize    build and test with ASan and UBSan, then with TSan (a quarter of an hour)
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
@@ -17,7 +18,7 @@ DEVICES := devices/sim examples/hello
 CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 PYTEST = $(BIN)/pytest -n $(JOBS)
 
-.PHONY: setup build wheel check test test-full demo bench lint clean
+.PHONY: setup build wheel check test test-full demo bench lint sanitize clean
 
 setup: .venv/ready
 .venv/ready: requirements-dev.txt tests/clients/requirements.txt tools/fetch_debian.sh
@@ -64,5 +65,9 @@ bench: build
 lint: build
 	$(BIN)/clang-tidy -p build --quiet $(filter src/%.cpp devices/%.cpp,$(CPP_FILES))
 
+sanitize: build
+	JOBS=$(JOBS) tests/sanitize/run.sh address,undefined
+	JOBS=$(JOBS) tests/sanitize/run.sh thread
+
 clean:
-	rm -rf build $(DEVICES:%=%/build) dist .venv
+	rm -rf build build-asan build-tsan $(DEVICES:%=%/build) dist .venv

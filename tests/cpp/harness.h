@@ -20,6 +20,10 @@
 #include <type_traits>
 #include <typeinfo>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace torchplug_test {
 
 // The library made of tests/plugins/<name>.c.
@@ -65,6 +69,13 @@ inline void expect_one_sentence(const std::string& text) {
   EXPECT_EQ(text.find(".cpp"), std::string::npos) << text;
 }
 
+// Under AddressSanitizer: whether all memory that was allocated can still be found. Otherwise nothing.
+inline void expect_no_leaks() {
+#ifdef __SANITIZE_ADDRESS__
+  EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0) << "memory has leaked";
+#endif
+}
+
 // Runs `body` in a child of this process, which must not have activated a plugin. What the body
 // expects, the test expects. A child that hangs is ended by the alarm and fails the test.
 inline void alone(const std::function<void()>& body) {
@@ -78,6 +89,7 @@ inline void alone(const std::function<void()>& body) {
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what();
     }
+    expect_no_leaks();
     std::fflush(nullptr);
     ::_exit(::testing::Test::HasFailure() ? 1 : 0);
   }

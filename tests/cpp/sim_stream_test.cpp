@@ -242,6 +242,27 @@ TEST_F(SimStream, a_high_priority_stream_ranks_before_the_others) {
   for (const plug_stream stream : {high, beyond, low}) plugin_->stream_destroy(0, stream);
 }
 
+TEST_F(SimStream, a_stream_has_a_name_of_its_own_to_other_libraries_that_leads_back_to_it) {
+  const plug_stream stream = plugin_.stream(1);
+  void* native = nullptr;
+  ASSERT_EQ(plugin_->stream_native(1, stream, &native), PLUG_OK);
+  EXPECT_NE(native, static_cast<void*>(stream)) << "a test that mixes the two up would not notice";
+  plug_stream found = nullptr;
+  ASSERT_EQ(plugin_->stream_import(1, native, &found), PLUG_OK);
+  EXPECT_EQ(found, stream);
+  EXPECT_EQ(plugin_->stream_import(0, native, &found), PLUG_INVALID) << "of another device";
+
+  void* of_default = nullptr;
+  ASSERT_EQ(plugin_->stream_native(1, nullptr, &of_default), PLUG_OK);
+  EXPECT_NE(of_default, native);
+  ASSERT_EQ(plugin_->stream_import(1, of_default, &found), PLUG_OK);
+  EXPECT_EQ(found, nullptr);
+
+  ASSERT_EQ(plugin_->stream_destroy(1, stream), PLUG_OK);
+  EXPECT_EQ(plugin_->stream_import(1, native, &found), PLUG_INVALID) << "it is gone";
+  EXPECT_NE(last_error.find("is not a stream of sim:1"), std::string::npos) << last_error;
+}
+
 TEST_F(SimStream, a_stream_of_another_device_and_the_default_stream_are_not_destroyed) {
   const plug_stream stream = plugin_.stream(0);
   EXPECT_EQ(plugin_->stream_destroy(1, stream), PLUG_INVALID);

@@ -1,6 +1,7 @@
 """Vendors for the tests: plugins compiled from a few lines of C, and packages that announce them."""
 
 import subprocess
+from importlib.metadata import entry_points
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,3 +58,17 @@ def install(folder, name, code, value=None, group="torchplug.devices"):
 def install_device(folder, name):
     """Installs a vendor's package with a working device."""
     install(folder, name, f"PATH = {str(compile_plugin(folder, name))!r}\n")
+
+
+def plugin_library(name):
+    """The path of an installed device's plugin."""
+    (entry,) = entry_points(group="torchplug.devices", name=name)
+    return entry.load()
+
+
+def shadow(folder):
+    """The plugin tests/plugins/shadow.c, which counts and breaks sim's calls: its path, and the environment
+    of a process whose device it is."""
+    source = ROOT / "tests" / "plugins" / "shadow.c"
+    path = compile_plugin(folder, "shadow", source.read_text())
+    return path, {"TORCHPLUG_DEVICE": path, "TORCHPLUG_SHADOW_SIM": plugin_library("sim")}
