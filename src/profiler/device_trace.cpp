@@ -322,6 +322,8 @@ FinishedTrace DeviceTrace::stop() {
   }
   add_launches(ending, trace);
   for (size_t i = 0; i < ending.lanes.size(); ++i) add_works(ending, trace, *ending.lanes[i], last[i]);
+  std::stable_sort(trace.works.begin(), trace.works.end(),
+                   [](const DeviceWork& a, const DeviceWork& b) { return a.start < b.start; });
   return trace;
 }
 

@@ -68,8 +68,8 @@ struct DeviceWork {
 };
 
 struct FinishedTrace {
-  std::deque<LaunchRecord> launches;  // in the order they were begun
-  std::vector<DeviceWork> works;
+  std::deque<LaunchRecord> launches;                    // in the order they were begun
+  std::vector<DeviceWork> works;                        // in the order they began
   std::vector<std::pair<DeviceIndex, Timing>> devices;  // those that were in use
   std::vector<std::string> errors;                      // what is missing, in sentences
 };
