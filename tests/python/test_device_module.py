@@ -22,7 +22,6 @@ ABSENT = {
     "capture": """CUDAGraph graph graphs graph_pool_handle make_graphed_callables
         is_current_stream_capturing""",
     "streams of another library": "ExternalStream get_stream_from_external",
-    "sharing between processes": "ipc_collect",
     "autocast": "amp",
     "the allocator is torchplug's": """CUDAPluggableAllocator MemPool use_mem_pool change_current_allocator
         caching_allocator_alloc caching_allocator_delete caching_allocator_enable
@@ -219,11 +218,6 @@ def test_the_default_stream_is_current(module, device):
     assert isinstance(module.current_stream(), module.Stream)
     assert not isinstance(3, module.Stream) and not isinstance(3, module.Event)
     assert issubclass(module.Stream, torch.Stream) and issubclass(module.Event, torch.Event)
-
-
-def test_an_event_cannot_be_shared_between_processes(module):
-    with pytest.raises(NotImplementedError, match="interprocess"):
-        module.Event(interprocess=True)
 
 
 @pytest.mark.accelerator("has no streams", only="hello")
