@@ -22,6 +22,7 @@ def apply() -> None:
     atexit.register(finish_backward)
     replace_dlpack()
     replace_sharing()
+    replace_byteswap()
 
 
 def _has_autograd_threads() -> bool:
@@ -149,3 +150,22 @@ def replace_sharing() -> None:
     reduction.register(torch.UntypedStorage, reduce_storage)
     torch.UntypedStorage.share_memory_ = share_memory_  # type: ignore[method-assign]
     torch.UntypedStorage.is_shared = untyped_is_shared  # type: ignore[method-assign]
+
+
+# ---- storages, PyTorch 2.11 to 2.13 ----
+
+
+def replace_byteswap() -> None:
+    """Keeps UntypedStorage.byteswap, which follows the addresses of any device, from device memory."""
+    swap = torch.UntypedStorage.byteswap
+
+    @functools.wraps(swap)
+    def byteswap(self: torch.UntypedStorage, dtype: torch.dtype) -> None:
+        if self.device.type != _devices.name():
+            swap(self, dtype)
+            return
+        on_cpu = self.cpu()
+        swap(on_cpu, dtype)
+        self.copy_(on_cpu)
+
+    torch.UntypedStorage.byteswap = byteswap  # type: ignore[method-assign]

@@ -17,7 +17,6 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.attention.flex_attention import flex_attention
 from torch.utils.data import DataLoader
-from torch.utils.dlpack import from_dlpack, to_dlpack
 from words import tokenizer
 
 HERE = Path(__file__).parent
@@ -54,7 +53,6 @@ def names(device, tmp_path):
         "file": tmp_path / "x.safetensors",
         "flex_attention": flex_attention,
         "folder": str(tmp_path),
-        "from_dlpack": from_dlpack,
         "load_checkpoint_and_dispatch": accelerate.load_checkpoint_and_dispatch,
         "load_file": load_file,
         "model": reference.to(device),
@@ -63,7 +61,6 @@ def names(device, tmp_path):
         "pipeline": transformers.pipeline,
         "q": torch.randn(1, 2, 128, 16, device=device),
         "safe_open": safetensors.safe_open,
-        "to_dlpack": to_dlpack,
         "torch": torch,
         "x": tokens().to(device),
     }

@@ -34,9 +34,9 @@ TEST_F(SimEvent, an_event_never_recorded_is_ready) {
   EXPECT_EQ(plugin_->event_destroy(0, event), PLUG_OK);
 }
 
-// With and without timing: only one of them is a task on the stream.
+// Without and with timing, and of several processes: not all of them are tasks on the stream.
 class SimEventOfEachKind : public SimEvent, public testing::WithParamInterface<std::uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(Kinds, SimEventOfEachKind, testing::Values(0u, PLUG_EVENT_TIMING));
+INSTANTIATE_TEST_SUITE_P(Kinds, SimEventOfEachKind, testing::Values(0u, PLUG_EVENT_TIMING, PLUG_EVENT_SHARED));
 
 TEST_P(SimEventOfEachKind, an_event_is_ready_when_the_work_before_it_is_done) {
   const plug_event event = plugin_.event(0, GetParam());

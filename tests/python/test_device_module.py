@@ -21,7 +21,6 @@ ABSENT = {
     "plug.h does not ask the device": "clock_rate power_draw temperature utilization memory_usage",
     "capture": """CUDAGraph graph graphs graph_pool_handle make_graphed_callables
         is_current_stream_capturing""",
-    "sharing between processes": "ipc_collect",
     "the allocator is torchplug's": """CUDAPluggableAllocator MemPool use_mem_pool change_current_allocator
         caching_allocator_alloc caching_allocator_delete caching_allocator_enable
         caching_allocator_disabled get_allocator_backend memory_snapshot""",
@@ -217,11 +216,6 @@ def test_the_default_stream_is_current(module, device):
     assert isinstance(module.current_stream(), module.Stream)
     assert not isinstance(3, module.Stream) and not isinstance(3, module.Event)
     assert issubclass(module.Stream, torch.Stream) and issubclass(module.Event, torch.Event)
-
-
-def test_an_event_cannot_be_shared_between_processes(module):
-    with pytest.raises(NotImplementedError, match="interprocess"):
-        module.Event(interprocess=True)
 
 
 @pytest.mark.accelerator("has no streams", only="hello")

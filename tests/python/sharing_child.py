@@ -1,0 +1,160 @@
+"""A child process that does what the tests of sharing ask it to, and keeps what they tell it to."""
+
+import gc
+import os
+
+import torch
+
+KEPT = []
+
+
+def serve(requests, answers, relay):
+    """Answers each request, a function of this module and its arguments, until there is none."""
+    global RELAY
+    RELAY = relay
+    while True:
+        try:
+            request = requests.get()
+            if request is None:
+                return
+            function, args = request
+            answer = ("returned", function(*args))
+        except Exception as error:  # noqa: BLE001 - it is the answer
+            answer = ("raised", f"{type(error).__name__}: {error}")
+        answers.put(answer)
+        request = args = answer = None
+
+
+class Child:
+    """The parent's side of it."""
+
+    def __init__(self, context, relay=None, **environment):
+        self.requests, self.answers = context.Queue(), context.Queue()
+        queues = (self.requests, self.answers, relay)
+        self.process = context.Process(target=serve, args=queues, daemon=True)
+        before = {name: os.environ.get(name) for name in environment}
+        os.environ.update(environment)
+        try:
+            self.process.start()
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+    def ask(self, function, *args):
+        self.requests.put((function, args))
+        return self.answers.get(timeout=120)
+
+    def __call__(self, function, *args):
+        how, answer = self.ask(function, *args)
+        assert how == "returned", answer
+        return answer
+
+    def end(self):
+        self.requests.put(None)
+        self.process.join(60)
+
+
+# ---- what it can be asked ----
+
+
+def add(tensor, number):
+    tensor.add_(number)
+    torch.accelerator.synchronize(tensor.device)
+
+
+def values(tensor):
+    return tensor.tolist()
+
+
+def echo(value):
+    return value
+
+
+def keep(value):
+    KEPT.append(value)
+
+
+def let_go():
+    KEPT.clear()
+    gc.collect()
+    torch.get_device_module().ipc_collect()
+
+
+def kept_values():
+    return [tensor.tolist() for tensor in KEPT]
+
+
+def addresses(*tensors):
+    return [tensor.data_ptr() for tensor in tensors]
+
+
+def places(*tensors):
+    return [str(tensor.device) for tensor in tensors]
+
+
+def facts(tensor):
+    return type(tensor).__name__, tensor.requires_grad, tensor.is_leaf, tensor.is_shared()
+
+
+def count_descriptors():
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))
+
+
+def allocated():
+    return torch.accelerator.memory_allocated()
+
+
+def train_a_little(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(0.5)
+    torch.accelerator.synchronize()
+
+
+def pass_on(tensor):
+    RELAY.put(tensor)
+    RELAY.join()
+
+
+def add_to_what_is_passed_on(number):
+    add(RELAY.get(timeout=60), number)
+    RELAY.task_done()
+
+
+def die():
+    os._exit(9)
+
+
+# ---- events ----
+
+
+def record_after_work(event, tensor):
+    matrix = torch.eye(1024, device=tensor.device)
+    for _ in range(10):
+        matrix = matrix @ matrix
+    tensor.add_(matrix[0, 0])
+    event.record()
+
+
+def wait_and_read(event, tensor):
+    event.wait()
+    return (tensor * 1).tolist()
+
+
+def is_ready(event):
+    return event.query()
+
+
+def wait_and_read_kept(handle):
+    module = torch.get_device_module()
+    event = module.Event.from_ipc_handle(None, handle)
+    return wait_and_read(event, KEPT[0])
+
+
+def record_after_much_work(event, tensor):
+    """Returns at once; the work takes longer than anybody waits."""
+    matrix = torch.eye(1024, device=tensor.device)
+    for _ in range(500):
+        matrix = matrix @ matrix
+    event.record()

@@ -1,0 +1,99 @@
+"""An event recorded in one process is waited for in another."""
+
+import os
+import signal
+
+import pytest
+import sharing_child
+import torch
+from sharing_child import Child
+from torch import multiprocessing
+
+pytestmark = pytest.mark.accelerator("its plugin can share events", only="sim")
+
+
+@pytest.fixture(scope="module")
+def context():
+    return multiprocessing.get_context("spawn")
+
+
+@pytest.fixture(scope="module")
+def child(context):
+    made = Child(context)
+    yield made
+    made.end()
+
+
+def test_it_is_an_event_like_any_other(device, module):
+    event = module.Event(interprocess=True)
+    assert isinstance(event, module.Event) and isinstance(event, torch.Event)
+    assert event.query() and event.device == device
+    torch.ones(3, device=device).add_(1)
+    event.record()
+    event.synchronize()
+    assert event.query()
+
+
+def test_the_parent_waits_for_the_childs_record(device, module, child):
+    event, x = module.Event(interprocess=True), torch.zeros(2, device=device)
+    child(sharing_child.record_after_work, event, x)
+    side = module.Stream()
+    side.wait_event(event)
+    with module.stream(side):
+        y = x * 1
+        side.synchronize()
+    assert y.tolist() == [1, 1] and event.query()
+
+
+def test_synchronize_waits_for_the_childs_record(device, module, child):
+    event, x = module.Event(interprocess=True), torch.zeros(2, device=device)
+    child(sharing_child.record_after_work, event, x)
+    event.synchronize()
+    assert x.tolist() == [1, 1]
+
+
+def test_the_child_waits_for_the_parents_record(device, module, child):
+    x = torch.zeros(2, device=device)
+    child(sharing_child.keep, x)  # sending waits for the device, so it is sent before the work
+    event = module.Event(interprocess=True)
+    sent = event.ipc_handle()
+    matrix = torch.eye(1024, device=device)
+    (matrix @ matrix).sum().item()
+    for _ in range(10):
+        matrix = matrix @ matrix
+    x.add_(matrix[0, 0])
+    event.record()
+    assert child(sharing_child.wait_and_read_kept, sent) == [1, 1]
+    child(sharing_child.let_go)
+
+
+def test_a_handle_opens_the_same_event(device, module):
+    event = module.Event(interprocess=True)
+    same = module.Event.from_ipc_handle(device, event.ipc_handle())
+    matrix = torch.eye(1024, device=device)
+    (matrix @ matrix).sum().item()
+    for _ in range(8):
+        matrix = matrix @ matrix
+    event.record()
+    assert not same.query()
+    same.synchronize()
+    assert event.query()
+
+
+def test_a_process_that_ends_before_its_record_is_reached_holds_up_nobody(device, module, context):
+    mortal = Child(context)
+    event, x = module.Event(interprocess=True), torch.zeros(2, device=device)
+    mortal(sharing_child.record_after_much_work, event, x)
+    os.kill(mortal.process.pid, signal.SIGKILL)
+    event.synchronize()
+    assert event.query() in (True, False)
+    mortal.process.join()
+
+
+def test_what_cannot_be_shared_is_refused(module, other_device):
+    with pytest.raises(ValueError, match="enable_timing"):
+        module.Event(interprocess=True, enable_timing=True)
+    with pytest.raises(NotImplementedError):
+        module.Event().ipc_handle()
+    with pytest.raises(ValueError, match="not of"):
+        module.Event.from_ipc_handle(other_device, module.Event(interprocess=True).ipc_handle())
