@@ -1,5 +1,6 @@
 #include "aten/host_kernel.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/clone.h>
 
 #include <atomic>
@@ -62,10 +63,12 @@ uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, con
 
 // Without a plan go: operators of other libraries, whose kernels may be Python or shape their results
 // by data and not say so; results that are not single tensors, shapes that data decide, and host tensors
-// that the caller may change before the operator runs.
+// that the caller may change before the operator runs; and what must see the deterministic mode of the call,
+// not of a later moment.
 bool HostKernel::can_plan(const PlanKey& key) const {
   if (!facts_.is_aten || !facts_.returns_tensors || key.has_host_tensor()) return false;
-  if (host_key_ != c10::DispatchKey::CPU) return false;
+  if (host_key_ != c10::DispatchKey::CPU || facts_.refuses_determinism) return false;
+  if (facts_.has_deterministic_way && at::globalContext().deterministicAlgorithms()) return false;
   return !facts_.shape_needs_data || (facts_.takes_host_indices && !key.has_mask());
 }
 

@@ -39,6 +39,14 @@ constexpr std::string_view kHostIndices[] = {
 // Their out forms use the output as a buffer of another shape on the way, and warn about it.
 constexpr std::string_view kOutIsResized[] = {"aten::mse_loss", "aten::smooth_l1_loss"};
 
+// Whose CPU kernels look, when they run, whether deterministic mode is on: to compute another way,
+constexpr std::string_view kHasDeterministicWay[] = {
+    "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index_put", "aten::index_copy",
+    "aten::index_copy_", "aten::topk",
+};
+// or to refuse or warn.
+constexpr std::string_view kRefusesDeterminism[] = {"aten::put_", "aten::max_unpool2d", "aten::max_unpool3d"};
+
 template <size_t N>
 bool is_among(const std::string_view (&names)[N], const std::string& name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -122,6 +130,8 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   is_random = op.hasTag(at::Tag::nondeterministic_seeded);
   shape_needs_scalars = !has_tensor_input;
   shape_needs_data = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+  has_deterministic_way = is_among(kHasDeterministicWay, op.operator_name().name);
+  refuses_determinism = is_among(kRefusesDeterminism, op.operator_name().name);
   takes_host_indices = is_among(kHostIndices, op.operator_name().name);
   if (!writes_any && !is_view && return_count > 0 && returns_tensors) {
     out_form = find_out_form(op);

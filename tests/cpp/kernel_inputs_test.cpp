@@ -5,6 +5,7 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/complex.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/imag.h>
@@ -185,6 +186,52 @@ TEST(KernelInputs, calls_are_numbered_and_say_whether_the_user_wants_determinism
     x.relu();
     EXPECT_GT(seen("relu(").sequence, first);
     EXPECT_EQ(seen("relu(").flags & PLUG_CALL_DETERMINISTIC, uint64_t{PLUG_CALL_DETERMINISTIC});
+  });
+}
+
+// Both ways a kernel is called: as it is, and with its inputs prepared.
+bool may_be_fast(const at::Tensor& x) {
+  x.mm(x);
+  const uint64_t direct = seen("mm(").flags;
+  at::Tensor into = at::empty_like(x);
+  at::mm_out(into, x, x.t());
+  EXPECT_EQ(seen("mm(").flags, direct);
+  x.relu();
+  EXPECT_EQ(seen("relu(").flags & PLUG_CALL_FAST_F32, 0u) << "relu multiplies nothing";
+  return (direct & PLUG_CALL_FAST_F32) != 0;
+}
+
+TEST(KernelInputs, calls_say_whether_products_may_lose_precision) {
+  on_kernels([] {
+    const at::Tensor x = on_device(numbers({3, 3}));
+    EXPECT_FALSE(may_be_fast(x));
+    for (const char* precision : {"high", "medium"}) {
+      at::globalContext().setFloat32MatmulPrecision(precision);
+      EXPECT_TRUE(may_be_fast(x)) << precision;
+    }
+    at::globalContext().setFloat32MatmulPrecision("highest");
+    EXPECT_FALSE(may_be_fast(x));
+  });
+}
+
+TEST(KernelInputs, the_precision_of_all_devices_reaches_kernels_and_that_of_another_does_not) {
+  using at::Float32Backend, at::Float32Op, at::Float32Precision;
+  on_kernels([] {
+    const at::Tensor x = on_device(numbers({3, 3}));
+    at::Context& context = at::globalContext();
+    // PyTorch answers float32MatmulPrecision() in none of these: it was not set that way.
+    context.setFloat32Precision(Float32Backend::GENERIC, Float32Op::ALL, Float32Precision::TF32);
+    EXPECT_TRUE(may_be_fast(x));
+    context.setFloat32Precision(Float32Backend::GENERIC, Float32Op::ALL, Float32Precision::IEEE);
+    EXPECT_FALSE(may_be_fast(x));
+    context.setFloat32Precision(Float32Backend::CUDA, Float32Op::MATMUL, Float32Precision::TF32);
+    EXPECT_ANY_THROW(context.float32MatmulPrecision());
+    EXPECT_FALSE(may_be_fast(x));
+    context.setFloat32Precision(Float32Backend::MKLDNN, Float32Op::MATMUL, Float32Precision::BF16);
+    EXPECT_ANY_THROW(context.float32MatmulPrecision());
+    EXPECT_FALSE(may_be_fast(x));
+    context.setFloat32MatmulPrecision("high");
+    EXPECT_TRUE(may_be_fast(x));
   });
 }
 
