@@ -159,4 +159,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);
   bind_memory(module);
+#ifdef TORCHPLUG_DISTRIBUTED
+  bind_distributed(module);
+#endif
 }

@@ -36,6 +36,19 @@ class StreamTable {
     return pool.ids[turn];
   }
 
+  c10::StreamId take_private(DeviceIndex device) {
+    std::lock_guard lock(making_lock_);
+    if (free_private_.empty()) return make(device, /*priority=*/0);
+    const c10::StreamId id = free_private_.back();
+    free_private_.pop_back();
+    return id;
+  }
+
+  void give_private(c10::StreamId id) {
+    std::lock_guard lock(making_lock_);
+    free_private_.push_back(id);
+  }
+
  private:
   struct Pool {
     size_t turn = 0;
@@ -54,6 +67,7 @@ class StreamTable {
   std::atomic<size_t> count_{0};
   std::array<plug_stream, 2048> made_{};
   std::map<int, Pool> pools_;
+  std::vector<c10::StreamId> free_private_;
 };
 
 StreamTable& table(DeviceIndex device) {
@@ -142,6 +156,11 @@ plug_stream Stream::pool_handle() const { return table(device_).handle(id_); }
 c10::Stream Stream::unwrap() const {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device_), id_);
 }
+
+PrivateStream::PrivateStream(DeviceIndex device)
+    : stream_((ensure_open(device), Stream(device, table(device).take_private(device)))) {}
+
+PrivateStream::~PrivateStream() { table(stream_.device()).give_private(stream_.id()); }
 
 void synchronize_device(DeviceIndex device) {
   ensure_open(device);

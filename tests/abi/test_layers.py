@@ -34,6 +34,7 @@ LAYERS = {
     "plugin": {"plugin"},
     "runtime": {"plugin", "runtime"},
     "aten": {"plugin", "runtime", "aten"},
+    "distributed": {"plugin", "runtime", "aten", "distributed"},
 }
 
 EXTENSION_HEADER = ROOT / "include" / "torchplug" / "torchplug.hpp"
