@@ -4,7 +4,7 @@
 
 execute_process(
   COMMAND ${Python_EXECUTABLE} -c "import os; os.environ['TORCH_DEVICE_BACKEND_AUTOLOAD'] = '0'
-import torch; print(os.path.dirname(torch.__file__), torch.__version__, sep=';')"
+import torch; print(os.path.dirname(torch.__file__), torch.__version__, torch.distributed.is_available(), sep=';')"
   OUTPUT_VARIABLE TORCH_FOUND
   OUTPUT_STRIP_TRAILING_WHITESPACE
   RESULT_VARIABLE TORCH_RESULT)
@@ -13,6 +13,7 @@ if(NOT TORCH_RESULT EQUAL 0)
 endif()
 list(GET TORCH_FOUND 0 TORCH_DIR)
 list(GET TORCH_FOUND 1 TORCH_VERSION)
+list(GET TORCH_FOUND 2 TORCH_HAS_DISTRIBUTED)
 message(STATUS "PyTorch ${TORCH_VERSION}: ${TORCH_DIR}")
 
 add_library(torch::cpu INTERFACE IMPORTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.utils import backend_registration
 
-from torchplug import _C, _device_module, _patches
+from torchplug import _C, _device_module, _patches, distributed
 
 
 def load(path: str) -> str:
@@ -29,4 +29,5 @@ def _register(name: str) -> None:
     backend_registration.rename_privateuse1_backend(name)
     torch._register_device_module(name, _device_module.make(name))  # type: ignore[no-untyped-call]
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
+    distributed.register(name)
     _patches.apply()

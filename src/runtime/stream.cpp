@@ -53,6 +53,19 @@ class StreamTable {
     return found != end ? found - known_.begin() + 1 : add({handle, 0});
   }
 
+  c10::StreamId take_private(DeviceIndex device) {
+    std::lock_guard lock(adding_lock_);
+    if (free_private_.empty()) return make(device, /*priority=*/0);
+    const c10::StreamId id = free_private_.back();
+    free_private_.pop_back();
+    return id;
+  }
+
+  void give_private(c10::StreamId id) {
+    std::lock_guard lock(adding_lock_);
+    free_private_.push_back(id);
+  }
+
  private:
   struct Pool {
     size_t turn = 0;
@@ -77,6 +90,7 @@ class StreamTable {
   std::atomic<size_t> count_{0};
   std::array<Entry, 2048> known_{};
   std::map<int, Pool> pools_;
+  std::vector<c10::StreamId> free_private_;
 };
 
 StreamTable& table(DeviceIndex device) {
@@ -223,6 +237,11 @@ int Stream::priority() const { return id_ == 0 ? 0 : table(device_).entry(id_).p
 c10::Stream Stream::unwrap() const {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device_), id_);
 }
+
+PrivateStream::PrivateStream(DeviceIndex device)
+    : stream_((ensure_open(device), Stream(device, table(device).take_private(device)))) {}
+
+PrivateStream::~PrivateStream() { table(stream_.device()).give_private(stream_.id()); }
 
 void synchronize_device(DeviceIndex device) {
   ensure_open(device);

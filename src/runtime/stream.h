@@ -77,6 +77,7 @@ class Stream {
   bool operator==(const Stream&) const = default;
 
  private:
+  friend class PrivateStream;
   Stream(DeviceIndex device, c10::StreamId id) : device_(device), id_(id) {}
   plug_stream table_handle() const;
 
@@ -85,6 +86,21 @@ class Stream {
 };
 
 inline constexpr int kPoolSize = 32;
+
+// A stream that is in no pool: nobody else is given it while this lives. For work that may wait long,
+// which must not hold up others.
+class PrivateStream {
+ public:
+  explicit PrivateStream(DeviceIndex device);
+  ~PrivateStream();
+  PrivateStream(const PrivateStream&) = delete;
+  PrivateStream& operator=(const PrivateStream&) = delete;
+
+  const Stream& get() const { return stream_; }
+
+ private:
+  Stream stream_;
+};
 
 // Waits for all streams of the device, then throws what failed on it.
 void synchronize_device(DeviceIndex device);

@@ -39,6 +39,7 @@ LAYERS = {
     "aten": {"plugin", "runtime", "aten"},
     "profiler": {"plugin", "runtime", "profiler"},
     "autocast": {"autocast"},
+    "distributed": {"plugin", "runtime", "aten", "distributed"},
 }
 
 EXTENSION_HEADER = ROOT / "include" / "torchplug" / "torchplug.hpp"

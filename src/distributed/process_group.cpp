@@ -1,0 +1,214 @@
+#include "distributed/process_group.h"
+
+#include <c10/util/Exception.h>
+#include <torch/csrc/distributed/c10d/GroupRegistry.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "distributed/work.h"
+#include "immortal.h"
+#include "runtime/failure.h"
+
+namespace torchplug {
+namespace {
+
+// Groups that live, so that none holds up the end of the process by waiting for other ranks.
+struct Living {
+  std::mutex lock;
+  std::set<ProcessGroup*> groups;
+};
+
+Living& living() {
+  static auto& instance = *immortal<Living>();
+  return instance;
+}
+
+void abort_all() {
+  std::lock_guard lock(living().lock);
+  for (ProcessGroup* group : living().groups) group->abort();
+}
+
+// gloo's threads cannot be called back from a wait for other ranks, and its destructor waits for them.
+void never_destroy(c10::intrusive_ptr<c10d::Backend> host) {
+  immortal<c10::intrusive_ptr<c10d::Backend>>(std::move(host));
+}
+
+void check_tensor(const char* name, const at::Tensor& tensor, const at::Device& device) {
+  const std::string& kind = active_module().name;
+  TORCH_CHECK_VALUE(tensor.device().type() == kDeviceType, name, " of backend '", ProcessGroup::kName,
+                    "' was given a tensor on ", tensor.device(), ". Give it tensors on ", kind,
+                    ", or add a backend: init_process_group('cpu:gloo,", kind, ":", ProcessGroup::kName,
+                    "').");
+  TORCH_CHECK_VALUE(tensor.device() == device, name, " was given tensors on ", device, " and on ",
+                    tensor.device(), ". Give it tensors on one device.");
+  TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, name, " was given a tensor of layout ", tensor.layout(),
+                    ". Give it a dense one.");
+}
+
+}  // namespace
+
+ProcessGroup::ProcessGroup(c10::intrusive_ptr<c10d::Backend> host)
+    : c10d::Backend(host->getRank(), host->getSize()), host_(std::move(host)) {
+  std::lock_guard lock(living().lock);
+  living().groups.insert(this);
+}
+
+// Does not wait for other ranks.
+ProcessGroup::~ProcessGroup() {
+  {
+    std::lock_guard lock(living().lock);
+    living().groups.erase(this);
+  }
+  abort();
+}
+
+ProcessGroup::ExchangePtr ProcessGroup::prepare(const char* name, at::TensorList tensors) {
+  std::call_once(default_type_checked_, [this] { correct_default_type(); });
+  TORCH_CHECK_VALUE(!tensors.empty(), name, " was given no tensor.");
+  for (const at::Tensor& tensor : tensors) check_tensor(name, tensor, tensors.front().device());
+  const std::string text = std::string(name) + " " + std::to_string(sequence_ + 1) + " on rank " +
+                           std::to_string(rank_) + " of " + std::to_string(size_);
+  return std::make_shared<Exchange>(tensors.front().device().index(), text);
+}
+
+// A group made without a backend string is said to have gloo by default, whatever it has (PyTorch 2.11 to
+// 2.13); DistributedDataParallel believes it.
+void ProcessGroup::correct_default_type() {
+  using Type = c10d::ProcessGroup::BackendType;
+  if (getGroupUid().empty()) return;
+  try {
+    const auto group = c10d::resolve_process_group(getGroupUid());
+    const bool has_gloo = group->hasBackendForDeviceType(c10::kCPU);
+    if (group->getBackendType() == Type::GLOO && !has_gloo) group->setDefaultBackend(Type::CUSTOM);
+  } catch (const c10::Error&) {
+    // A group that nobody registered is nobody's default.
+    return;
+  }
+}
+
+ProcessGroup::WorkPtr ProcessGroup::launch(c10d::OpType type, const ExchangePtr& exchange, Tensors outputs) {
+  std::lock_guard lock(order_lock_);
+  TORCH_CHECK_WITH(DistBackendError, !is_aborted_, exchange->name(),
+                   " cannot start: the process group was aborted. Make a new one.");
+  reap();
+  ++sequence_;
+  const bool is_message = c10d::isP2POp(type);
+  in_flight_.push_back(exchange);
+  std::optional<Stream> lane;
+  if (exchange->can_run_in_order()) {
+    start_in_order(is_message, *exchange);
+    if (!is_message) {
+      lane = lane_stream(exchange->device(), is_message);
+      last_collective_ = exchange;
+    }
+  } else {
+    wait_for_lanes();
+    exchange->start_now();
+  }
+  WorkPtr work = c10::make_intrusive<Work>(rank_, type, sequence_, exchange, std::move(outputs), lane);
+  if (coalesced_) coalesced_->push_back(work);
+  return work;
+}
+
+void ProcessGroup::start_in_order(bool is_message, Exchange& exchange) {
+  const Stream& stream = lane_stream(exchange.device(), is_message);
+  if (is_message) {
+    exchange.start_on(stream);
+    return;
+  }
+  // Behind one on another device too.
+  if (last_collective_ != nullptr && last_collective_->device() != exchange.device()) {
+    last_collective_->make_wait(stream);
+  }
+  exchange.start_on(stream);
+  exchange.finish_on(stream);
+}
+
+const Stream& ProcessGroup::lane_stream(DeviceIndex device, bool is_message) {
+  static const int registered = std::atexit(abort_all);
+  TORCH_CHECK(registered == 0, "atexit failed with ", registered, ".");
+  const Lane& lane = lanes_.try_emplace(device, device).first->second;
+  return is_message ? lane.messages.get() : lane.collectives.get();
+}
+
+void ProcessGroup::reap() {
+  std::erase_if(in_flight_, [](const ExchangePtr& exchange) { return exchange->is_over(); });
+}
+
+void ProcessGroup::wait_for_lanes() {
+  for (const auto& [device, lane] : lanes_) {
+    lane.collectives.get().synchronize();
+    lane.messages.get().synchronize();
+  }
+}
+
+void ProcessGroup::startCoalescing() {
+  std::lock_guard lock(order_lock_);
+  coalesced_.emplace();
+}
+
+ProcessGroup::WorkPtr ProcessGroup::endCoalescing() {
+  std::lock_guard lock(order_lock_);
+  TORCH_CHECK(coalesced_, "endCoalescing was called without startCoalescing.");
+  WorkPtr all = c10::make_intrusive<WorkGroup>(rank_, std::move(*coalesced_));
+  coalesced_.reset();
+  return all;
+}
+
+ProcessGroup::WorkPtr ProcessGroup::barrier(const c10d::BarrierOptions& options) {
+  std::call_once(default_type_checked_, [this] { correct_default_type(); });
+  const DeviceIndex device = options.device_ids.empty()
+                                 ? bound_device_id_.value_or(at::Device(kDeviceType, current_device())).index()
+                                 : static_cast<DeviceIndex>(options.device_ids.front());
+  const auto exchange = std::make_shared<Exchange>(
+      device, "barrier " + std::to_string(sequence_ + 1) + " on rank " + std::to_string(rank_));
+  exchange->set_steps([host = host_, options] { return Exchange::Works{host->barrier(options)}; }, {});
+  return launch(c10d::OpType::BARRIER, exchange, {});
+}
+
+void ProcessGroup::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
+  std::lock_guard lock(order_lock_);
+  wait_for_lanes();
+  host_->monitoredBarrier(options, wait_all_ranks);
+}
+
+c10d::ErrorType ProcessGroup::getError() {
+  std::lock_guard lock(order_lock_);
+  const auto failed = [](const ExchangePtr& exchange) { return exchange->failure() != nullptr; };
+  const bool has_failed = std::any_of(in_flight_.begin(), in_flight_.end(), failed);
+  return has_failed ? c10d::ErrorType::COMM_ERROR : c10d::ErrorType::SUCCESS;
+}
+
+void ProcessGroup::shutdown() {
+  std::lock_guard lock(order_lock_);
+  if (is_aborted_) return;
+  for (const ExchangePtr& exchange : in_flight_) {
+    if (!exchange->is_finishing()) {
+      exchange->abort();
+      continue;
+    }
+    try {
+      exchange->synchronize();
+    } catch (...) {
+      // For the next synchronisation of the device, or the end of the process.
+      record_failure(exchange->device(), std::current_exception());
+    }
+  }
+  reap();
+}
+
+void ProcessGroup::abort() {
+  std::lock_guard lock(order_lock_);
+  if (std::exchange(is_aborted_, true)) return;
+  if (!is_forked()) reap();
+  if (in_flight_.empty()) return;
+  for (const ExchangePtr& exchange : in_flight_) exchange->abort();
+  // gloo may still write to what is in flight.
+  immortal<std::deque<ExchangePtr>>(std::exchange(in_flight_, {}));
+  never_destroy(host_);
+}
+
+}  // namespace torchplug

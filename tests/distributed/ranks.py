@@ -1,0 +1,181 @@
+"""Groups of processes that stay and carry out one check after the other, each on all ranks.
+
+Starting a process and importing torch takes longer than most checks. A group in which a check failed, or did
+not end in time, is ended and started anew. As a program this file is one rank.
+"""
+
+import faulthandler
+import importlib
+import inspect
+import multiprocessing.connection
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIMIT = 120  # seconds until a check is taken to hang
+GROUP_TIMEOUT = 60  # seconds until an operation gives up
+
+
+@dataclass(frozen=True)
+class World:
+    """What a check is given: which rank it is, of how many, and its device."""
+
+    rank: int
+    size: int
+    device: object
+    directory: Path
+    """Empty, and the same for all ranks."""
+
+    @property
+    def others(self):
+        return [rank for rank in range(self.size) if rank != self.rank]
+
+
+def on_ranks(check):
+    """Makes a test of a function of a World, which runs on all ranks at the same time."""
+
+    def test(ranks, tmp_path, **arguments):
+        ranks.run(check.__module__, check.__name__, tmp_path, arguments)
+
+    own = list(inspect.signature(check).parameters.values())[1:]
+    given = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in ("ranks", "tmp_path")]
+    own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+    test.__signature__ = inspect.Signature([*given, *own])
+    test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+    test.on_rank = check
+    return test
+
+
+class Process:
+    """One rank, as the tests see it."""
+
+    def __init__(self, rank, size, store, backend, **environment):
+        self.rank = rank
+        self.connection, child = multiprocessing.connection.Pipe()
+        self.output = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, str(child.fileno()), str(rank), str(size), store, backend],
+            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", **environment},
+            pass_fds=[child.fileno()],
+            stdout=self.output,
+            stderr=subprocess.STDOUT,
+        )
+        child.close()
+
+    def answer(self, deadline):
+        """What the rank sends before the deadline, or why it sends nothing."""
+        try:
+            if self.connection.poll(max(0, deadline - time.monotonic())):
+                return self.connection.recv()
+        except EOFError:
+            return f"the process ended with {self.process.wait(LIMIT)}"
+        self.process.send_signal(signal.SIGUSR1)  # it prints where it is
+        time.sleep(1)
+        return f"no answer within {LIMIT} seconds"
+
+    def said(self):
+        self.output.seek(0)
+        return self.output.read()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.connection.close()
+        self.output.close()
+
+
+class Ranks:
+    """A group of processes of a size."""
+
+    def __init__(self, size, device, backend, **environment):
+        self.size = size
+        self.backend = backend
+        self.environment = {"TORCHPLUG_DEVICE": device, **environment}
+        self.processes = []
+
+    def start(self):
+        store = tempfile.mktemp(prefix="torchplug-store-")
+        self.processes = [
+            Process(rank, self.size, store, self.backend, **self.environment)
+            for rank in range(self.size)
+        ]
+
+    def run(self, module, check, directory, arguments):
+        if not self.processes:
+            self.start()
+        for process in self.processes:
+            process.connection.send((module, check, str(directory), arguments))
+        deadline = time.monotonic() + LIMIT
+        answers = [process.answer(deadline) for process in self.processes]
+        if any(answers):
+            report = "\n".join(
+                f"--- rank {process.rank}: {answer or 'fine'}\n{process.said()}"
+                for process, answer in zip(self.processes, answers, strict=True)
+            )
+            self.end()
+            raise AssertionError(f"{check} failed\n{report}")
+
+    def end(self):
+        for process in self.processes:
+            process.end()
+        self.processes = []
+
+
+def serve(connection, world_of, prepare):
+    """Carries out checks until the tests hang up. An empty answer is a good one."""
+    faulthandler.register(signal.SIGUSR1)
+    sys.path.insert(0, str(HERE))
+    while True:
+        try:
+            module, check, directory, arguments = connection.recv()
+        except EOFError:
+            return
+        try:
+            prepare()
+            getattr(importlib.import_module(module), check).on_rank(world_of(directory), **arguments)
+            prepare()
+            connection.send("")
+        except BaseException:  # noqa: BLE001 - the tests show it
+            connection.send(traceback.format_exc())
+
+
+def main():
+    descriptor, rank, size = map(int, sys.argv[1:4])
+    store, backend = sys.argv[4:6]
+    import torch
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    device = torch.device(
+        torch.accelerator.current_accelerator().type, rank % torch.accelerator.device_count()
+    )
+    torch.accelerator.set_device_index(device.index)
+    dist.init_process_group(
+        backend if backend != "none" else None,
+        store=dist.FileStore(store, size),
+        rank=rank,
+        world_size=size,
+        timeout=timedelta(seconds=GROUP_TIMEOUT),
+    )
+
+    def prepare():
+        torch.manual_seed(0)
+        torch.accelerator.set_device_index(device.index)
+        for index in range(torch.accelerator.device_count()):
+            torch.accelerator.synchronize(index)
+
+    connection = multiprocessing.connection.Connection(descriptor)
+    serve(connection, lambda directory: World(rank, size, device, Path(directory)), prepare)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
