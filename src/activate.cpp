@@ -2,12 +2,14 @@
 
 #include <c10/core/DeviceType.h>
 
+#include <cstdlib>
+#include <exception>
 #include <mutex>
 
 #include "aten/backend_meta.h"
 #include "aten/register.h"
 #include "autocast/policy.h"
-#include "plugin/serialize.h"
+#include "plugin/layers.h"
 #include "profiler/activity_profiler.h"
 #include "profiler/profiler_stubs.h"
 #include "runtime/active_module.h"
@@ -23,11 +25,23 @@ namespace {
 
 std::mutex activation_lock;
 
+// A layer lists what is left at the end: what the core only keeps to use it again is none of it.
+void release_caches() {
+  if (is_forked()) return;
+  try {
+    DeviceAllocator::instance().emptyCache();
+    host_allocator().empty_cache();
+  } catch (const std::exception&) {
+    return;  // of a device that is lost, say: what could not be given back is listed
+  }
+}
+
 // What only a loaded plugin can tell.
 void prepare(Module& module) {
-  if ((module.flags & PLUG_SERIALIZE) != 0) serialize(module);
+  apply_layers(module);
   register_operators(module);
   shut_down_at_exit();
+  if (!active_layers().empty()) std::atexit(release_caches);
 }
 
 void register_device(const std::string& name) {

@@ -11,6 +11,8 @@ import numpy
 import pytest
 import torch
 
+import torchplug._C
+
 NAME = os.environ.get("TORCHPLUG_TEST_DEVICE") or torch._C._get_privateuse1_backend_name()
 
 
@@ -64,8 +66,11 @@ def fresh_seeds():
 
 @pytest.fixture
 def no_error_left_behind(device):
-    """An error that surfaces late belongs to the test that caused it."""
+    """An error that surfaces late belongs to the test that caused it, and so does what validate found."""
     yield
     if device.type != "cpu":
         for index in range(torch.accelerator.device_count()):
             torch.accelerator.synchronize(index)
+        found = torchplug._C.validation_messages()
+        torchplug._C.forget_validation_messages()
+        assert not found

@@ -55,7 +55,9 @@ static char *at(const plug_mem *mem) { return (char *)mem->base + mem->offset; }
 
 static plug_status copy(int32_t device, plug_stream stream, const plug_mem *dst,
                         const plug_mem *src, uint64_t bytes) {
+  const uint32_t known = PLUG_MEM_PINNED | PLUG_MEM_FOREIGN;
   (void)device, (void)stream;
+  if ((dst->flags | src->flags) & ~known) return PLUG_UNSUPPORTED;
   memmove(at(dst), at(src), bytes);
   return PLUG_OK;
 }

@@ -1,68 +1,107 @@
 #include "plugin/serialize.h"
 
 #include <chrono>
+#include <set>
 #include <thread>
+#include <utility>
+
+#include "immortal.h"
+#include "plugin/layer.h"
 
 namespace torchplug {
 namespace {
 
-// There is one device plugin in a process, so one lock and one table behind it.
+using R = plug_runtime;
+
 std::recursive_mutex calls_lock;
-plug_runtime inner;
 
-template <auto Member>
-struct Locked;
-
-template <class... Args, plug_status (*plug_runtime::*Member)(Args...)>
-struct Locked<Member> {
-  static plug_status call(Args... args) {
-    std::lock_guard lock(calls_lock);
-    return (inner.*Member)(args...);
-  }
-};
-
-template <auto Query, auto Sync>
-struct Polled;
-
-template <class Handle, plug_status (*plug_runtime::*Query)(int32_t, Handle),
-          plug_status (*plug_runtime::*Sync)(int32_t, Handle)>
-struct Polled<Query, Sync> {
-  static plug_status call(int32_t device, Handle handle) {
-    while (Locked<Query>::call(device, handle) == PLUG_NOT_READY) {
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
-    return Locked<Sync>::call(device, handle);
-  }
-};
-
-template <auto... Members>
-void lock_members(plug_runtime& table) {
-  const auto lock_one = [&table]<auto Member>() {
-    if (table.*Member != nullptr) table.*Member = Locked<Member>::call;
-  };
-  (lock_one.template operator()<Members>(), ...);
+// The streams there are, beside the default ones; guarded by calls_lock.
+std::set<std::pair<int32_t, plug_stream>>& streams() {
+  static auto& made = *immortal<std::set<std::pair<int32_t, plug_stream>>>();
+  return made;
 }
+
+// Asks again and again, taking the lock only to ask.
+template <class Question>
+void wait_until(Question is_over) {
+  for (;;) {
+    {
+      std::lock_guard lock(calls_lock);
+      if (is_over()) return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+struct Serialized {
+  static plug_runtime inner;
+
+  template <auto Function, class... Args>
+  static plug_status call(Member<Function> /*function*/, Args... args) {
+    std::lock_guard lock(calls_lock);
+    return (inner.*Function)(args...);
+  }
+
+  static plug_status call(Member<&R::stream_sync> function, int32_t device, plug_stream stream) {
+    wait_until([&] { return inner.stream_query(device, stream) != PLUG_NOT_READY; });
+    return call<&R::stream_sync>(function, device, stream);
+  }
+
+  static plug_status call(Member<&R::event_sync> function, int32_t device, plug_event event) {
+    wait_until([&] { return inner.event_query(device, event) != PLUG_NOT_READY; });
+    return call<&R::event_sync>(function, device, event);
+  }
+
+  static plug_status call(Member<&R::device_sync> function, int32_t device) {
+    if (inner.stream_query != nullptr) {
+      for (plug_stream stream : streams_of(device)) {
+        wait_until([&] {
+          const bool is_gone = stream != nullptr && !streams().contains({device, stream});
+          return is_gone || inner.stream_query(device, stream) != PLUG_NOT_READY;
+        });
+      }
+    }
+    return call<&R::device_sync>(function, device);
+  }
+
+  static plug_status call(Member<&R::stream_create> /*function*/, int32_t device, int32_t priority,
+                          plug_stream* stream) {
+    std::lock_guard lock(calls_lock);
+    const plug_status status = inner.stream_create(device, priority, stream);
+    if (status == PLUG_OK) streams().emplace(device, *stream);
+    return status;
+  }
+
+  static plug_status call(Member<&R::stream_import> /*function*/, int32_t device, void* native,
+                          plug_stream* stream) {
+    std::lock_guard lock(calls_lock);
+    const plug_status status = inner.stream_import(device, native, stream);
+    if (status == PLUG_OK) streams().emplace(device, *stream);
+    return status;
+  }
+
+  static plug_status call(Member<&R::stream_destroy> /*function*/, int32_t device, plug_stream stream) {
+    std::lock_guard lock(calls_lock);
+    streams().erase({device, stream});
+    return inner.stream_destroy(device, stream);
+  }
+
+ private:
+  static std::vector<plug_stream> streams_of(int32_t device) {
+    std::vector<plug_stream> found{nullptr};
+    std::lock_guard lock(calls_lock);
+    for (const auto& [owner, stream] : streams()) {
+      if (owner == device) found.push_back(stream);
+    }
+    return found;
+  }
+};
+
+constinit plug_runtime Serialized::inner{};
 
 }  // namespace
 
-void serialize(Module& module) {
-  using R = plug_runtime;
-  R& table = module.runtime;
-  if (table.device_count == Locked<&R::device_count>::call) return;
-  inner = table;
-  lock_members<&R::device_count, &R::device_info, &R::device_sync, &R::mem_alloc, &R::mem_free, &R::copy,
-               &R::device_open, &R::shutdown, &R::stream_create, &R::stream_destroy, &R::stream_query,
-               &R::event_create, &R::event_destroy, &R::event_record, &R::event_wait, &R::event_query,
-               &R::event_elapsed, &R::mem_info, &R::mem_fill, &R::copy_strided, &R::host_func,
-               &R::peer_access, &R::host_view, &R::host_alloc, &R::host_free, &R::capture_begin,
-               &R::capture_end, &R::capture_replay, &R::capture_destroy, &R::ipc_export, &R::ipc_import,
-               &R::ipc_close, &R::ipc_export_event, &R::ipc_import_event, &R::stream_native,
-               &R::stream_import, &R::mem_reserve, &R::mem_unreserve, &R::mem_map, &R::mem_unmap>(table);
-  if (module.has_streams()) {
-    table.stream_sync = Polled<&R::stream_query, &R::stream_sync>::call;
-    table.event_sync = Polled<&R::event_query, &R::event_sync>::call;
-  }
-}
+void serialize(Module& module) { insert_layer<Serialized>(module.runtime); }
 
 std::unique_lock<std::recursive_mutex> lock_calls(const Module& module) {
   if ((module.flags & PLUG_SERIALIZE) == 0) return {};

@@ -1,7 +1,8 @@
 #pragma once
 // One lock around every call into a plugin that set PLUG_SERIALIZE.
 // The lock is recursive, since a kernel's call to host->scratch may come back as mem_alloc, and it
-// is not held while waiting for a stream or an event: waiting polls.
+// is not held while waiting for a stream, an event or a device: waiting polls. What a stream still has to do
+// when it is destroyed cannot be asked for; device_sync waits for that with the lock held.
 
 #include <mutex>
 

@@ -158,6 +158,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);
+  bind_layers(module);
   bind_memory(module);
   bind_streams(module);
   bind_profiler(module);

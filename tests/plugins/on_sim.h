@@ -1,0 +1,39 @@
+/* on_sim.h - the sim device under another name, for plugins that differ from it in one
+** thing: it has what base.h has not, streams and all that goes with them.
+** A variant includes this, calls make_sim() in its entry point and changes what it is
+** about; `sim` is what it was. */
+#ifndef TORCHPLUG_TESTS_ON_SIM_H
+#define TORCHPLUG_TESTS_ON_SIM_H
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "torchplug/plug.h"
+
+static const plug_host *host;
+static plug_runtime sim;
+static plug_runtime runtime;
+static plug_module module;
+
+static inline plug_status make_sim(const plug_host *given, const char *name) {
+  plug_status (*entry)(const plug_host *, const plug_module **) = NULL;
+  const plug_module *original = NULL;
+  void *library = dlopen(SIM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void *symbol = library ? dlsym(library, "torchplug_plugin_v0") : NULL;
+  host = given;
+  if (!symbol) {
+    host->set_error(host, dlerror());
+    return PLUG_INTERNAL;
+  }
+  memcpy(&entry, &symbol, sizeof entry);
+  plug_status status = entry(given, &original);
+  if (status != PLUG_OK) return status;
+  module = *original;
+  sim = runtime = *original->runtime;
+  module.name = name;
+  module.runtime = &runtime;
+  return PLUG_OK;
+}
+
+#endif

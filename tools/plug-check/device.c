@@ -1,0 +1,127 @@
+/* Loading a plugin and asking what it is. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static int count_entries(const char *folder) {
+  int count = 0;
+  DIR *listing = opendir(folder);
+  if (!listing) fail("%s cannot be read", folder);
+  while (readdir(listing)) count++;
+  closedir(listing);
+  return count;
+}
+
+static void entry(void) {
+  const int threads = count_entries("/proc/self/task");
+  const int files = count_entries("/proc/self/fd");
+  const char *reason = load_plugin();
+  if (reason) fail("%s", reason);
+  int32_t count = -1;
+  ok(rt.device_count(&count), "device_count");
+  expect(count >= 0, "device_count gave %d", count);
+  const int more_threads = count_entries("/proc/self/task") - threads;
+  const int more_files = count_entries("/proc/self/fd") - files;
+  expect(more_threads == 0,
+         "the entry point and device_count started %d threads; device_open may",
+         more_threads);
+  expect(more_files == 0,
+         "the entry point and device_count opened %d files; device_open may", more_files);
+}
+
+static void whole_group(const char *name, const void *const *members, int count) {
+  int there = 0;
+  for (int i = 0; i < count; i++) there += members[i] != NULL;
+  expect(there == 0 || there == count,
+         "the group '%s' has %d of its %d functions: it takes all or none", name, there,
+         count);
+}
+
+/* Functions from `first` to `last`, which lie in a row. */
+#define GROUP(name, first, last)                                                     \
+  whole_group(name, (const void *const *)(const void *)&rt.first,                    \
+              (int)((offsetof(plug_runtime, last) - offsetof(plug_runtime, first)) / \
+                    sizeof(void *)) +                                                \
+                  1)
+
+static void tables(void) {
+  expect(module.name && module.name[0] >= 'a' && module.name[0] <= 'z' &&
+             strspn(module.name, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
+                 strlen(module.name),
+         "the device is called '%s': a name is lower-case letters, digits and '_'",
+         module.name ? module.name : "");
+  expect(module.version != NULL, "the plugin gives no version");
+  expect(module.abi_minor != 0, "plug_module.abi_minor is 0: set it to PLUG_ABI_MINOR");
+  expect((module.flags & ~(uint64_t)PLUG_SERIALIZE) == 0,
+         "plug_module.flags has bits that the header does not know: %llu",
+         (unsigned long long)module.flags);
+  expect(module.runtime->reserved == 0, "plug_runtime.reserved is not 0");
+  GROUP("streams and events", stream_create, event_sync);
+  GROUP("pinned host memory", host_alloc, host_free);
+  GROUP("capture", capture_begin, capture_destroy);
+  GROUP("sharing", ipc_export, ipc_import_event);
+  GROUP("memory that grows in place", mem_reserve, mem_unmap);
+}
+
+static void device_info(void) {
+  struct {
+    plug_device_info info;
+    unsigned char beyond[64];
+  } given;
+  memset(&given, 0x5c, sizeof given);
+  given.info = (plug_device_info){.size = sizeof given.info, .alignment = 1};
+  ok(rt.device_info(device, &given.info), "device_info");
+  for (size_t i = 0; i < sizeof given.beyond; i++) {
+    expect(given.beyond[i] == 0x5c, "device_info wrote %zu bytes beyond info->size",
+           i + 1);
+  }
+  const plug_device_info *got = &given.info;
+  expect(got->name && *got->name, "device_info gives no name");
+  expect(got->total_bytes > 0, "device_info gives total_bytes of 0");
+  expect(got->alignment && (got->alignment & (got->alignment - 1)) == 0,
+         "device_info gives an alignment of %llu, which is no power of two",
+         (unsigned long long)got->alignment);
+  expect((got->flags & ~(uint32_t)(PLUG_ADDRESSABLE | PLUG_INTEGRATED)) == 0,
+         "device_info gives flags the header does not know: %u", got->flags);
+  expect(got->dtype_count == 0 || got->dtypes,
+         "device_info counts %u dtypes and has none", got->dtype_count);
+  expect(got->priority_high <= got->priority_low && got->priority_high <= 0,
+         "device_info gives priorities from %d (high) to %d (low): high is the smaller "
+         "number, 0 or less",
+         got->priority_high, got->priority_low);
+  expect(!rt.mem_reserve || got->map_bytes > 0, "mem_map is there but map_bytes is 0");
+}
+
+static void sync_when_idle(void) {
+  for (int i = 0; i < 3; i++) ok(rt.device_sync(device), "device_sync");
+}
+
+static void shut_down(void) {
+  if (!rt.shutdown) absent("no shutdown: the host skips it");
+  void *base = allocate(1000);
+  const char word[] = "work before the end";
+  put(base, 0, word, sizeof word);
+  doing("shutdown");
+  ok(rt.shutdown(), "shutdown");
+}
+
+const struct check device_checks[] = {
+    {.name = "entry",
+     .promise = "the entry point and device_count start no thread and open nothing",
+     .run = entry,
+     .begins = UNLOADED},
+    {.name = "tables",
+     .promise = "name and flags are in order and groups are whole",
+     .run = tables,
+     .begins = LOADED},
+    {.name = "device-info",
+     .promise = "device_info is sensible and stays within info->size",
+     .run = device_info},
+    {.name = "device-sync",
+     .promise = "an idle device can be synchronised",
+     .run = sync_when_idle},
+    {.name = "shutdown", .promise = "shutdown after work returns", .run = shut_down},
+    {0},
+};
