@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "capture.h"
 #include "location.h"
 #include "strided_copy.h"
 
@@ -17,6 +18,7 @@ constexpr std::uint64_t kPrivateCopyBytes = 64 << 10;
 template <class Work>
 void run_in_order(Stream& stream, bool before_return, Work&& work) {
   if (before_return) {
+    if (const auto capture = stream.capture()) capture->refuse("using host memory that is not pinned");
     stream.synchronize();
     work();
   } else {
@@ -36,7 +38,9 @@ void copy(Stream& stream, const plug_mem& dst, const plug_mem& src, std::uint64_
   const Location to = locate(dst, bytes);
   const Location from = locate(src, bytes);
   if (bytes == 0) return;
-  if (from.pageable && !to.pageable && bytes <= kPrivateCopyBytes && !stream.is_idle()) {
+  // A capture keeps what the memory held.
+  const bool is_better_private = bytes <= kPrivateCopyBytes && !stream.is_idle();
+  if (from.pageable && !to.pageable && (is_better_private || stream.captures())) {
     return enqueue_private_copy(stream, to.address, from.address, bytes);
   }
   run_in_order(stream, from.pageable || to.pageable,

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "capture.h"
 #include "stream.h"
 
 namespace torchplug::sim {
@@ -19,10 +20,11 @@ class Event : public std::enable_shared_from_this<Event> {
 
   void record(Stream& stream);
 
-  // Work enqueued on `stream` from now on waits for the latest record.
-  void make_wait(Stream& stream) const;
+  // Work enqueued on `stream`, of device `device`, from now on waits for the latest record. If that was made
+  // in a capture, the stream takes part in it from now on.
+  void make_wait(Stream& stream, std::int32_t device) const;
 
-  // The latest record; reached, if there is none.
+  // The latest record; reached, if there is none. Fails if it was made in a capture: nothing happened then.
   Marker latest() const;
 
   bool timing() const noexcept { return timing_; }
@@ -37,6 +39,7 @@ class Event : public std::enable_shared_from_this<Event> {
   const bool timing_;
   mutable std::mutex mutex_;  // guards what follows; taken before a stream's
   Marker latest_;
+  std::optional<Capture::Mark> captured_;  // instead of latest_, for a record made in a capture
   std::uint64_t records_ = 0;
   std::uint64_t stamped_ = 0;  // the record that time_ is of
   std::int64_t time_ = 0;

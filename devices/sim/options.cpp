@@ -60,6 +60,11 @@ std::uint64_t parse_memory(std::string_view text) {
   return *bytes;
 }
 
+bool parse_captures(std::string_view text) {
+  if (text != "0" && text != "1") fail(PLUG_INVALID, "TORCHPLUG_SIM_CAPTURE is \"", text, "\": give 0 or 1.");
+  return text == "1";
+}
+
 }  // namespace
 
 Options read_options(const plug_host& host) {
@@ -67,6 +72,7 @@ Options read_options(const plug_host& host) {
   options.memory = half_of_physical_memory();
   if (const char* devices = host.option(&host, "sim.devices")) options.devices = parse_devices(devices);
   if (const char* memory = host.option(&host, "sim.memory")) options.memory = parse_memory(memory);
+  if (const char* captures = host.option(&host, "sim.capture")) options.captures = parse_captures(captures);
   options.memory -= options.memory % Arena::kAlignment;
   return options;
 }

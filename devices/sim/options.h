@@ -1,5 +1,5 @@
 #pragma once
-// What the user may set: TORCHPLUG_SIM_DEVICES and TORCHPLUG_SIM_MEMORY.
+// What the user may set: TORCHPLUG_SIM_DEVICES, TORCHPLUG_SIM_MEMORY and TORCHPLUG_SIM_CAPTURE.
 // Read once, by the entry point.
 
 #include <cstdint>
@@ -11,6 +11,7 @@ namespace torchplug::sim {
 struct Options {
   std::int32_t devices = 2;
   std::uint64_t memory = 0;  // bytes of each device; a multiple of Arena::kAlignment
+  bool captures = true;      // false: a plugin without the functions that record and replay
 };
 
 // Fails with PLUG_INVALID and a sentence that names the setting and what it may be.
