@@ -5,7 +5,9 @@
 #include <mutex>
 
 #include "aten/register.h"
+#include "plugin/record.h"
 #include "plugin/serialize.h"
+#include "runtime/accelerator_graph.h"
 #include "runtime/active_module.h"
 #include "runtime/device.h"
 #include "runtime/device_allocator.h"
@@ -22,6 +24,7 @@ std::mutex activation_lock;
 // What only a loaded plugin can tell.
 void prepare(Module& module) {
   if ((module.flags & PLUG_SERIALIZE) != 0) serialize(module);
+  record_captures(module);  // outside of the lock that serialize takes
   register_operators(module);
   shut_down_at_exit();
 }
@@ -33,6 +36,7 @@ void register_device(const std::string& name) {
   c10::SetAllocator(kDeviceType, &DeviceAllocator::instance());
   at::setHostAllocator(kDeviceType, &host_allocator());
   register_guard();
+  register_accelerator_graph();
   register_first_operators();
 }
 

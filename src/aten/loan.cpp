@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "runtime/host_allocator.h"
+
 namespace torchplug {
 namespace {
 
@@ -82,9 +84,15 @@ void Loan::merge_buffers() {
 
 void Loan::open() {
   if (kind_ == LoanKind::kStage) merge_buffers();
-  for (Buffer& buffer : buffers_) fill(buffer);
+  for (Buffer& buffer : buffers_) fill(buffer, *c10::GetCPUAllocator());
   // What was read is there, and so is everything a borrowed tensor depends on.
   if (kind_ != LoanKind::kMetadata) stream_.synchronize();
+  make_host_tensors();
+}
+
+void Loan::open_in_order() {
+  merge_buffers();
+  for (Buffer& buffer : buffers_) fill(buffer, host_allocator());
   make_host_tensors();
 }
 
@@ -96,10 +104,10 @@ void Loan::make_host_tensors() {
   }
 }
 
-void Loan::fill(Buffer& buffer) {
+void Loan::fill(Buffer& buffer, c10::Allocator& allocator) {
   buffer.bytes = buffer.span.bytes();
   if (kind_ == LoanKind::kStage) {
-    c10::DataPtr data = c10::GetCPUAllocator()->allocate(buffer.bytes);
+    c10::DataPtr data = allocator.allocate(buffer.bytes);
     read_storage(data.get(), *buffer.storage, buffer.span.begin, buffer.bytes, stream_);
     bytes_moved_ += buffer.bytes;
     buffer.host = host_storage(std::move(data), buffer.bytes);

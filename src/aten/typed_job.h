@@ -163,6 +163,8 @@ class TypedJob final : public HostJob {
     look_ = next_look_;
   }
 
+  const char* name() const override { return target_->name.c_str(); }
+
   void release() noexcept override {
     bool stayed = output_.let_go();
     std::apply([&](auto&... kept) { ((stayed = kept.let_go() && stayed), ...); }, arguments_);

@@ -6,6 +6,7 @@
 
 namespace torchplug {
 
+void bind_graph(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
 
 }  // namespace torchplug

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "immortal.h"
+#include "plugin/record.h"
+#include "runtime/capture.h"
 #include "runtime/failure.h"
 
 namespace torchplug {
@@ -110,8 +112,12 @@ Stream Stream::exchange_current() const {
 void Stream::enqueue(HostJobPtr job) const {
   ensure_open(device_);
   job->device_ = device_;
-  check(runtime().host_func(plugin_index(device_), handle(), run_job, release_job, job.get()), "host_func",
-        device_);
+  if (any_capture()) {
+    if (const auto capture = capture_of(*this)) capture->note(job->name());
+  }
+  // Without host_func only a stream that captures takes jobs.
+  auto* enqueue_job = runtime().host_func != nullptr ? runtime().host_func : record_host_func;
+  check(enqueue_job(plugin_index(device_), handle(), run_job, release_job, job.get()), "host_func", device_);
   // Owned by the stream from here on: it calls release_job.
   std::ignore = job.release();
   synchronize_if_blocking();
@@ -119,6 +125,7 @@ void Stream::enqueue(HostJobPtr job) const {
 
 bool Stream::is_idle() const {
   ensure_open(device_);
+  refuse_in_capture(*this, "Asking whether a stream is done", "Ask before the capture or after a replay.");
   if (!active_module().has_streams()) return true;
   const plug_status status = runtime().stream_query(plugin_index(device_), handle());
   if (status == PLUG_NOT_READY) return false;
@@ -128,13 +135,14 @@ bool Stream::is_idle() const {
 
 void Stream::synchronize() const {
   ensure_open(device_);
+  refuse_in_capture(*this, "Waiting for a stream", "Wait before the capture or after a replay.");
   if (active_module().has_streams())
     check(runtime().stream_sync(plugin_index(device_), handle()), "stream_sync", device_);
   throw_recorded_failure(device_);
 }
 
 void Stream::synchronize_if_blocking() const {
-  if (C10_UNLIKELY(launch_blocking())) synchronize();
+  if (C10_UNLIKELY(launch_blocking()) && !is_capturing(*this)) synchronize();
 }
 
 plug_stream Stream::pool_handle() const { return table(device_).handle(id_); }
@@ -145,6 +153,7 @@ c10::Stream Stream::unwrap() const {
 
 void synchronize_device(DeviceIndex device) {
   ensure_open(device);
+  refuse_wait_for_device(device);
   check(runtime().device_sync(plugin_index(device)), "device_sync", device);
   throw_recorded_failure(device);
 }

@@ -12,7 +12,7 @@
 
 namespace torchplug {
 
-// Work for the host, run in stream order.
+// Work for the host, run in stream order: once, or, enqueued on a stream that captures, at every replay.
 class HostJob {
  public:
   virtual ~HostJob() = default;
@@ -20,6 +20,9 @@ class HostJob {
   // The stream is done with it, on whatever thread: it is destroyed, unless it goes somewhere to be used
   // again.
   virtual void release() noexcept { const std::unique_ptr<HostJob> owned(this); }
+
+  // What it does, for people: an operator's name. Lives until the process ends.
+  virtual const char* name() const { return "a host function"; }
 
   DeviceIndex device() const { return device_; }
 
@@ -45,7 +48,7 @@ class Stream {
   Stream exchange_current() const;
 
   // Runs the job after all work enqueued so far. What it throws is thrown again at the next
-  // synchronisation of the device. Needs host_func.
+  // synchronisation of the device. Needs host_func, or a stream that captures.
   void enqueue(HostJobPtr job) const;
 
   bool is_idle() const;
