@@ -51,15 +51,14 @@ def synchronize_and_empty() -> None:
 
 
 def end_capture(graph: _C.Graph, *, failed: bool) -> None:
-    """Ends a capture. If its body has failed, that is what the user should see."""
-    try:
+    """Ends a capture. If its body has failed, that is what the user sees, and the graph holds nothing."""
+    if failed:
+        graph.reset()
+    else:
         graph.capture_end()
-    except RuntimeError:
-        if not failed:
-            raise
 
 
-class graph:  # noqa: N801 - as in torch.cuda
+class graph:
     """Captures the body of a `with` into a Graph, on a stream of its own.
 
     `pool` is another graph's pool() or a graph_pool_handle() whose memory to share. `capture_error_mode` says
@@ -86,9 +85,7 @@ class graph:  # noqa: N801 - as in torch.cuda
         synchronize_and_empty()
         self.stream_ctx.__enter__()
         try:
-            self.graph.capture_begin(
-                pool=self.pool, capture_error_mode=self.capture_error_mode
-            )
+            self.graph.capture_begin(pool=self.pool, capture_error_mode=self.capture_error_mode)
         except BaseException:
             self.stream_ctx.__exit__()
             raise
@@ -146,8 +143,9 @@ class Captured:
         self.args = args
         self.user_inputs: list[Tensor] = pytree.arg_tree_leaves(*args)
         check_callable(function, self.user_inputs)
-        is_module = isinstance(function, torch.nn.Module)
-        self.parameters = tuple(function.parameters()) if is_module else ()
+        self.parameters: tuple[Tensor, ...] = ()
+        if isinstance(function, torch.nn.Module):
+            self.parameters = tuple(function.parameters())
         self.inputs = (*self.user_inputs, *self.parameters)
         self.forward, self.backward = Graph(), Graph()
         self.outputs: list[Tensor] = []
@@ -208,7 +206,8 @@ class Captured:
                 return tuple(None if g is None else g.detach() for g in captured.input_gradients)
 
         def call(*args: Any) -> Any:
-            outputs = Graphed.apply(*pytree.arg_tree_leaves(*args), *captured.parameters)
+            inputs = (*pytree.arg_tree_leaves(*args), *captured.parameters)
+            outputs = Graphed.apply(*inputs)  # type: ignore[no-untyped-call]
             return pytree.tree_unflatten(outputs, captured.spec)
 
         return call
