@@ -10,8 +10,10 @@
 #include "aten/register.h"
 #include "autocast/policy.h"
 #include "plugin/layers.h"
+#include "plugin/record.h"
 #include "profiler/activity_profiler.h"
 #include "profiler/profiler_stubs.h"
+#include "runtime/accelerator_graph.h"
 #include "runtime/active_module.h"
 #include "runtime/device.h"
 #include "runtime/device_allocator.h"
@@ -39,6 +41,7 @@ void release_caches() {
 // What only a loaded plugin can tell.
 void prepare(Module& module) {
   apply_layers(module);
+  record_captures(module);  // outside of the layers, which see what a replay does
   register_operators(module);
   shut_down_at_exit();
   if (!active_layers().empty()) std::atexit(release_caches);
@@ -51,6 +54,7 @@ void register_device(const std::string& name) {
   c10::SetAllocator(kDeviceType, &DeviceAllocator::instance());
   at::setHostAllocator(kDeviceType, &host_allocator());
   register_guard();
+  register_accelerator_graph();
   register_first_operators();
   register_activity_profiler();
   register_profiler_stubs();

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
-from torchplug import _amp, _devices, _memory, _profiler, _random, _sharing, _streams, _tensor_types
+from torchplug import (
+    _amp,
+    _devices,
+    _graphs,
+    _memory,
+    _profiler,
+    _random,
+    _sharing,
+    _streams,
+    _tensor_types,
+)
 
 if TYPE_CHECKING:
     from torchplug._tensor_types import TensorType
@@ -66,6 +76,14 @@ class DeviceModule(_Module):
     default_stream = staticmethod(_streams.default_stream)
     set_stream = staticmethod(_streams.set_stream)
     _set_stream_by_id = staticmethod(_streams._set_stream_by_id)
+
+    # Graphs
+    graphs = _graphs
+    Graph = _graphs.Graph
+    graph = _graphs.graph
+    graph_pool_handle = staticmethod(_graphs.graph_pool_handle)
+    is_current_stream_capturing = staticmethod(_graphs.is_current_stream_capturing)
+    make_graphed_callables = staticmethod(_graphs.make_graphed_callables)
 
     # Memory
     memory = _memory
@@ -167,6 +185,6 @@ def make(name: str) -> DeviceModule:
     """The module for the device called `name`, also importable as torch.<name>."""
     module = DeviceModule(name)
     sys.modules[module.__name__] = cast(ModuleType, module)
-    for part in ("amp", "memory", "profiler", "random", "streams"):
+    for part in ("amp", "graphs", "memory", "profiler", "random", "streams"):
         sys.modules[f"{module.__name__}.{part}"] = getattr(module, part)
     return module

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "capture.h"
 #include "location.h"
 #include "profiler.h"
 #include "strided_copy.h"
@@ -18,6 +19,7 @@ constexpr std::uint64_t kPrivateCopyBytes = 64 << 10;
 template <class Work>
 void run_in_order(Stream& stream, const Activity& activity, bool before_return, Work&& work) {
   if (before_return) {
+    if (const auto capture = stream.capture()) capture->refuse("using host memory that is not pinned");
     stream.synchronize();
     run_here(stream, activity, work);
   } else {
@@ -49,7 +51,9 @@ void copy(Stream& stream, const plug_mem& dst, const plug_mem& src, std::uint64_
   const Location to = locate(dst, bytes);
   const Location from = locate(src, bytes);
   if (bytes == 0) return;
-  if (from.pageable && !to.pageable && bytes <= kPrivateCopyBytes && !stream.is_idle()) {
+  // A capture keeps what the memory held.
+  const bool is_better_private = bytes <= kPrivateCopyBytes && !stream.is_idle();
+  if (from.pageable && !to.pageable && (is_better_private || stream.captures())) {
     return enqueue_private_copy(stream, copy_of(dst, src, bytes), to.address, from.address, bytes);
   }
   run_in_order(stream, copy_of(dst, src, bytes), from.pageable || to.pageable,

@@ -26,6 +26,9 @@ struct plug_event_s {
   std::int32_t device;
   std::shared_ptr<torchplug::sim::Event> event;
 };
+struct plug_capture_s {
+  std::shared_ptr<torchplug::sim::Capture> capture;
+};
 
 namespace torchplug::sim {
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "error.h"
 #include "profiler.h"
 
 namespace torchplug::sim {
@@ -13,6 +14,11 @@ void Event::record(Stream& stream) {
     return;
   }
   const std::lock_guard lock(mutex_);
+  if (const auto capture = stream.capture()) {
+    captured_ = capture->mark(stream);
+    return;
+  }
+  captured_.reset();
   if (timing_) {
     const std::uint64_t record = records_ + 1;
     latest_ = stream.enqueue([self = shared_from_this(), record]() noexcept { self->stamp(record); });
@@ -23,14 +29,25 @@ void Event::record(Stream& stream) {
   }
 }
 
-void Event::make_wait(Stream& stream) const {
+void Event::make_wait(Stream& stream, std::int32_t device) const {
   if (shared_) {
     const std::uint64_t record = shared_->latest();
     if (shared_->is_finished(record)) return;
     stream.enqueue([shared = shared_, record]() noexcept { shared->wait(record); });
     return;
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (captured_) {
+      Capture::join(stream, device, *captured_);
+      return;
+    }
+  }
   Marker marker = latest();
+  if (const auto capture = stream.capture()) {
+    if (marker.progress == nullptr) return;
+    capture->refuse("waiting for an event that was recorded outside of the capture");
+  }
   if (marker.reached() || stream.owns(marker)) return;
   enqueue(stream, {.kind = PLUG_RECORD_WAIT}, [marker = std::move(marker)]() noexcept { marker.wait(); });
 }
@@ -49,12 +66,18 @@ void Event::wait() const {
 
 Marker Event::latest() const {
   const std::lock_guard lock(mutex_);
+  if (captured_) {
+    const auto capture = captured_->capture.lock();
+    if (capture && !capture->has_ended()) capture->refuse("asking for an event that it recorded");
+    fail(PLUG_INVALID,
+         "The event was recorded in a capture and marks nothing outside of it; record it again.");
+  }
   return latest_;
 }
 
 std::optional<std::int64_t> Event::time() const {
   const std::lock_guard lock(mutex_);
-  if (records_ == 0 || stamped_ != records_) return std::nullopt;
+  if (captured_ || records_ == 0 || stamped_ != records_) return std::nullopt;
   return time_;
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "capture.h"
 #include "shared_records.h"
 #include "stream.h"
 
@@ -23,8 +24,9 @@ class Event : public std::enable_shared_from_this<Event> {
 
   void record(Stream& stream);
 
-  // Work enqueued on `stream` from now on waits for the latest record.
-  void make_wait(Stream& stream) const;
+  // Work enqueued on `stream`, of device `device`, from now on waits for the latest record. If that was made
+  // in a capture, the stream takes part in it from now on.
+  void make_wait(Stream& stream, std::int32_t device) const;
 
   // Whether the latest record has been reached; also if there is none.
   bool is_reached() const;
@@ -46,6 +48,7 @@ class Event : public std::enable_shared_from_this<Event> {
   const std::shared_ptr<SharedRecords> shared_;
   mutable std::mutex mutex_;  // guards what follows; taken before a stream's
   Marker latest_;
+  std::optional<Capture::Mark> captured_;  // instead of latest_, for a record made in a capture
   std::uint64_t records_ = 0;
   std::uint64_t stamped_ = 0;  // the record that time_ is of
   std::int64_t time_ = 0;

@@ -75,6 +75,9 @@ Options read_options(const plug_host& host) {
   if (const char* profiler = host.option(&host, "sim.profiler")) {
     options.profiler = parse_switch("TORCHPLUG_SIM_PROFILER", profiler);
   }
+  if (const char* capture = host.option(&host, "sim.capture")) {
+    options.captures = parse_switch("TORCHPLUG_SIM_CAPTURE", capture);
+  }
   options.memory -= options.memory % Arena::kAlignment;
   return options;
 }

@@ -47,17 +47,34 @@ class Recording {
   plug_record record_{};
 };
 
-// stream.enqueue(work), recorded if anybody records.
+// Work that is too large for a task together with its record.
+template <class Work>
+class RecordedWork {
+ public:
+  template <class Given>
+  RecordedWork(const Recording& recording, Given&& work)
+      : kept_(std::make_unique<Kept>(Kept{recording, std::forward<Given>(work)})) {}
+
+  void operator()() noexcept { kept_->recording.run(kept_->work); }
+  void release() noexcept {
+    if constexpr (requires(Work& work) { work.release(); }) kept_->work.release();
+  }
+
+ private:
+  struct Kept {
+    Recording recording;
+    Work work;
+  };
+  std::unique_ptr<Kept> kept_;
+};
+
+// stream.enqueue(work), recorded if anybody records. What is captured is not: its replay is, as a whole.
 template <class Work>
 Marker enqueue(Stream& stream, const Activity& activity, Work&& work) {
-  if (!Recording::is_on()) [[likely]]
+  if (!Recording::is_on() || stream.captures()) [[likely]]
     return stream.enqueue(std::forward<Work>(work));
-  struct Recorded {
-    Recording recording;
-    std::remove_cvref_t<Work> work;
-  };
-  auto kept = std::make_unique<Recorded>(Recorded{Recording(stream, activity), std::forward<Work>(work)});
-  return stream.enqueue([kept = std::move(kept)]() noexcept { kept->recording.run(kept->work); });
+  using Stored = std::remove_cvref_t<Work>;
+  return stream.enqueue(RecordedWork<Stored>(Recording(stream, activity), std::forward<Work>(work)));
 }
 
 // For work that the calling thread does for the stream.

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
+#include <utility>
 
+#include "capture.h"
 #include "copy.h"
 #include "device.h"
 #include "error.h"
@@ -37,7 +40,11 @@ plug_status get_device_info(std::int32_t device, plug_device_info* info) {
 }
 
 plug_status device_sync(std::int32_t device) {
-  return guarded([&] { open_device(device).synchronize(); });
+  return guarded([&] {
+    const Device& synced = open_device(device);
+    refuse_wait_for_device(device);
+    synced.synchronize();
+  });
 }
 
 plug_status device_open(std::int32_t device) {
@@ -95,12 +102,18 @@ plug_status stream_destroy(std::int32_t device, plug_stream stream) {
 
 plug_status stream_query(std::int32_t device, plug_stream stream) {
   return guarded([&]() -> plug_status {
-    return open_device(device).stream(stream).is_idle() ? PLUG_OK : PLUG_NOT_READY;
+    const Stream& asked = open_device(device).stream(stream);
+    if (const auto capture = asked.capture()) capture->refuse("asking whether its stream is done");
+    return asked.is_idle() ? PLUG_OK : PLUG_NOT_READY;
   });
 }
 
 plug_status stream_sync(std::int32_t device, plug_stream stream) {
-  return guarded([&] { open_device(device).stream(stream).synchronize(); });
+  return guarded([&] {
+    const Stream& awaited = open_device(device).stream(stream);
+    if (const auto capture = awaited.capture()) capture->refuse("waiting for its stream");
+    awaited.synchronize();
+  });
 }
 
 plug_status event_create(std::int32_t device, std::uint32_t flags, plug_event* event) {
@@ -122,7 +135,7 @@ plug_status event_wait(std::int32_t event_device, plug_event event, std::int32_t
                        plug_stream stream) {
   return guarded([&] {
     Event& awaited = open_device(event_device).event(event);
-    awaited.make_wait(open_device(stream_device).stream(stream));
+    awaited.make_wait(open_device(stream_device).stream(stream), stream_device);
   });
 }
 
@@ -151,15 +164,21 @@ plug_status event_elapsed(std::int32_t device, plug_event start, plug_event end,
   });
 }
 
-// No work of this device fails once enqueued, so fn always learns PLUG_OK. Where this fails,
-// neither function is called and arg stays the caller's.
+// No work of this device fails once enqueued, so fn always learns PLUG_OK.
+struct HostFunction {
+  void (*fn)(void*, plug_status);
+  void (*done)(void*);
+  void* arg;
+
+  void operator()() const noexcept { fn(arg, PLUG_OK); }
+  void release() const noexcept { done(arg); }
+};
+
+// Where this fails, neither function is called and arg stays the caller's.
 plug_status host_func(std::int32_t device, plug_stream stream, void (*fn)(void*, plug_status),
                       void (*release)(void*), void* arg) {
   return guarded([&] {
-    enqueue(open_device(device).stream(stream), {.kind = PLUG_RECORD_HOST}, [fn, release, arg]() noexcept {
-      fn(arg, PLUG_OK);
-      release(arg);
-    });
+    enqueue(open_device(device).stream(stream), {.kind = PLUG_RECORD_HOST}, HostFunction{fn, release, arg});
   });
 }
 
@@ -185,6 +204,28 @@ plug_status host_alloc(std::uint64_t bytes, void** base) {
 
 plug_status host_free(void* base) {
   return guarded([&] { release_pinned(base); });
+}
+
+plug_status capture_begin(std::int32_t device, plug_stream stream, std::int32_t mode) {
+  return guarded([&] { Capture::begin(open_device(device).stream(stream), device, mode); });
+}
+
+plug_status capture_end(std::int32_t device, plug_stream stream, plug_capture* capture) {
+  return guarded([&] {
+    auto ended = Capture::end(open_device(device).stream(stream));
+    *capture = std::make_unique<plug_capture_s>(plug_capture_s{std::move(ended)}).release();
+  });
+}
+
+plug_status capture_replay(std::int32_t device, plug_capture capture, plug_stream stream) {
+  return guarded([&] { capture->capture->replay(open_device(device).stream(stream)); });
+}
+
+plug_status capture_destroy(std::int32_t device, plug_capture capture) {
+  return guarded([&] {
+    open_device(device);
+    const std::unique_ptr<plug_capture_s> owned(capture);
+  });
 }
 
 plug_status stream_native(std::int32_t device, plug_stream stream, void** native) {
@@ -265,10 +306,10 @@ constexpr plug_runtime kRuntime = {
     .host_view = host_view,
     .host_alloc = host_alloc,
     .host_free = host_free,
-    .capture_begin = nullptr,
-    .capture_end = nullptr,
-    .capture_replay = nullptr,
-    .capture_destroy = nullptr,
+    .capture_begin = capture_begin,
+    .capture_end = capture_end,
+    .capture_replay = capture_replay,
+    .capture_destroy = capture_destroy,
     .ipc_export = ipc_export,
     .ipc_import = ipc_import,
     .ipc_close = ipc_close,
@@ -294,6 +335,16 @@ constinit plug_module the_module = {
     .profiler = &kProfiler,
 };
 
+// What the host sees of the device when it is to record and replay streams itself.
+constexpr plug_runtime kRuntimeWithoutCapture = [] {
+  plug_runtime runtime = kRuntime;
+  runtime.capture_begin = nullptr;
+  runtime.capture_end = nullptr;
+  runtime.capture_replay = nullptr;
+  runtime.capture_destroy = nullptr;
+  return runtime;
+}();
+
 }  // namespace
 }  // namespace torchplug::sim
 
@@ -303,6 +354,7 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
   return guarded([&] {
     const Options options = read_options(*host);
     if (!options.profiler) the_module.profiler = nullptr;
+    if (!options.captures) the_module.runtime = &kRuntimeWithoutCapture;
     make_devices(options);
     *module = &the_module;
   });

@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include "capture.h"
 #include "worker.h"
 
 namespace torchplug::sim {
@@ -9,6 +10,18 @@ Stream::Stream(std::string name, bool high_priority, std::int32_t device)
       high_priority_(high_priority),
       device_(device),
       finished_(std::make_shared<Progress>()) {}
+
+std::shared_ptr<Capture> Stream::capture() const {
+  if (!captures()) return nullptr;
+  const std::lock_guard lock(producers_);
+  const Lane* lane = lane_.load(std::memory_order_relaxed);
+  return lane == nullptr ? nullptr : lane->capture().shared_from_this();
+}
+
+void Stream::set_lane(Lane* lane) {
+  const std::lock_guard lock(producers_);
+  lane_.store(lane, std::memory_order_release);
+}
 
 void Stream::close() {
   const std::lock_guard lock(producers_);

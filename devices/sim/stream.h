@@ -1,5 +1,6 @@
 #pragma once
-// A queue of work and the thread that does it, in order; the thread starts with the first task.
+// A queue of work and the thread that does it, in order; the thread starts with the first task. While a
+// stream captures, its work goes into a lane of the capture and nothing is done.
 // Shared by its plug_stream handle, its Device and its thread, and gone when the last lets go.
 // Any thread may call anything, except that tasks themselves must not wait for their own stream.
 
@@ -10,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "lane.h"
 #include "progress.h"
 #include "task_queue.h"
 #include "torchplug/plug.h"
@@ -42,6 +44,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   template <class Work>
   Marker enqueue(Work&& work) {
     const std::lock_guard lock(producers_);
+    if (Lane* lane = lane_.load(std::memory_order_relaxed)) [[unlikely]] {
+      lane->add(std::forward<Work>(work));
+      return {};
+    }
     start_if_new();
     return push(std::forward<Work>(work));
   }
@@ -56,9 +62,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void synchronize() const noexcept { finished_->wait(enqueued_.value()); }
   bool owns(const Marker& marker) const noexcept { return marker.progress == finished_; }
 
+  // The capture it takes part in, or nothing.
+  std::shared_ptr<Capture> capture() const;
+  bool captures() const noexcept { return lane_.load(std::memory_order_acquire) != nullptr; }
+  // Begins to take part, with a lane of the capture's, or ends it with null.
+  void set_lane(Lane* lane);
+
   // No work follows. What is enqueued still runs, and then the thread ends. Does not wait.
   void close();
   bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+
+  const std::string& name() const noexcept { return name_; }
+  bool has_high_priority() const noexcept { return high_priority_; }
 
  private:
   void start_if_new();
@@ -78,11 +93,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::int32_t device_;
   plug_stream handle_ = nullptr;  // NULL for the default stream
 
-  std::mutex producers_;              // makes them one; guards starting and closing
+  mutable std::mutex producers_;      // makes them one; guards starting, closing and what lane_ points at
   std::unique_ptr<TaskQueue> queue_;  // made when the worker starts
   Progress enqueued_;
   const std::shared_ptr<Progress> finished_;  // events outlive the stream and need it
   std::atomic<bool> closed_{false};
+  std::atomic<Lane*> lane_{nullptr};
 };
 
 }  // namespace torchplug::sim

@@ -12,6 +12,7 @@
 #include "aten/strides.h"
 #include "aten/transfer.h"
 #include "dtype.h"
+#include "runtime/capture.h"
 
 namespace torchplug {
 namespace {
@@ -121,11 +122,22 @@ at::Tensor BoundKernel::run_direct(const BoundPlan& plan, const Stream& stream,
   plug_value result = tagged(PLUG_VALUE_TENSOR);
   result.as.tensors = &described;
   KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, {&result, 1});
-  const plug_status status = call.run(arguments, call_flags());
-  if (status == PLUG_UNSUPPORTED) return {};
-  check(status, binding_.kernel->schema, stream.device());
+  if (call_kernel(call, arguments, plan, stream) == PLUG_UNSUPPORTED) return {};
   stream.synchronize_if_blocking();
   return output;
+}
+
+plug_status BoundKernel::call_kernel(KernelCall& call, std::span<const plug_value> arguments,
+                                     const BoundPlan& plan, const Stream& stream) const {
+  if (any_capture() && module_.records_captures && plan.was_declined && is_capturing(stream))
+    return PLUG_UNSUPPORTED;
+  const plug_status status = call.run(arguments, call_flags());
+  if (status == PLUG_UNSUPPORTED) {
+    plan.was_declined = true;
+  } else {
+    check(status, binding_.kernel->schema, stream.device());
+  }
+  return status;
 }
 
 uint64_t BoundKernel::call_flags() const {
@@ -150,19 +162,18 @@ Reason BoundKernel::run_direct(torch::jit::Stack& stack, const BoundPlan& plan, 
     given.add_result(outputs.back());
   }
   KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, given.results());
-  if (const Reason reason = run_kernel(call, given, stream); reason != Reason::kNone) return reason;
+  if (const Reason reason = run_kernel(call, given, plan, stream); reason != Reason::kNone) return reason;
   torch::jit::drop(stack, argument_count_);
   for (at::Tensor& output : outputs) stack.emplace_back(std::move(output));
   stream.synchronize_if_blocking();
   return Reason::kNone;
 }
 
-Reason BoundKernel::run_kernel(KernelCall& call, const KernelArguments& given, const Stream& stream) const {
+Reason BoundKernel::run_kernel(KernelCall& call, const KernelArguments& given, const BoundPlan& plan,
+                               const Stream& stream) const {
   if (given.generator().defined()) call.set_generator(given.generator());
-  const plug_status status = call.run(given.arguments(), call_flags());
-  if (status == PLUG_UNSUPPORTED) return Reason::kDeclined;
-  check(status, binding_.kernel->schema, stream.device());
-  return Reason::kNone;
+  const plug_status status = call_kernel(call, given.arguments(), plan, stream);
+  return status == PLUG_UNSUPPORTED ? Reason::kDeclined : Reason::kNone;
 }
 
 Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan,
@@ -196,7 +207,7 @@ Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan
   }
   KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, given.results());
   if (!plan.is_empty) {
-    if (const Reason reason = run_kernel(call, given, stream); reason != Reason::kNone) return reason;
+    if (const Reason reason = run_kernel(call, given, plan, stream); reason != Reason::kNone) return reason;
   }
   if (!plan.inputs_ready) write_back(arguments, prepared);
   finish(stack, call, given.results(), outputs, plan);

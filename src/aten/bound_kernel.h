@@ -6,6 +6,7 @@
 
 #include <ATen/core/stack.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,9 @@ struct BoundPlan {
   Reason refusal = Reason::kNone;  // not kNone: the kernel cannot take such a call
   bool is_empty = false;           // pointwise on nothing: the kernel has nothing to do
   bool is_direct = false;          // all inputs as they are, all outputs new: one C call and no more
+  // The kernel has answered PLUG_UNSUPPORTED to such a call: a capture that it could only decline at the
+  // replay does not ask it again.
+  mutable std::atomic<bool> was_declined{false};
   bool inputs_ready = true;
   std::vector<InputPlan> inputs;  // by tensor argument, in order
   std::vector<OutputShape> outputs;
@@ -70,7 +74,11 @@ class BoundKernel {
   Reason check_arguments(Arguments arguments) const;
   uint64_t call_flags() const;
   Reason run_direct(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
-  Reason run_kernel(KernelCall& call, const KernelArguments& given, const Stream& stream) const;
+  Reason run_kernel(KernelCall& call, const KernelArguments& given, const BoundPlan& plan,
+                    const Stream& stream) const;
+  // PLUG_UNSUPPORTED is remembered in the plan.
+  plug_status call_kernel(KernelCall& call, std::span<const plug_value> arguments, const BoundPlan& plan,
+                          const Stream& stream) const;
   Reason run_prepared(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
   void write_back(Arguments arguments, Arguments prepared) const;
   bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;

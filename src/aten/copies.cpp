@@ -14,6 +14,7 @@
 #include "aten/transfer.h"
 #include "dtype.h"
 #include "immortal.h"
+#include "runtime/capture.h"
 #include "runtime/event.h"
 #include "runtime/host_allocator.h"
 #include "runtime/launch_trace.h"
@@ -92,12 +93,30 @@ at::Tensor empty_with_strides_of(const at::Tensor& like, at::TensorOptions optio
   return at::empty_strided(like.sizes(), like.strides(), options);
 }
 
+// In a capture: single numbers are read at once; pinned memory is read or written at each replay and held by
+// the capture; of other host memory nobody could say what a replay finds there.
+void hold_in_capture(const at::Tensor& host, const Stream& stream, bool non_blocking, bool is_source) {
+  if (!any_capture()) return;
+  const auto capture = capture_of(stream);
+  if (capture == nullptr || (is_source && host.dim() == 0)) return;
+  if (non_blocking && is_pinned(host.const_data_ptr())) {
+    capture->hold(host.storage());
+    return;
+  }
+  capture->refuse(std::string("A copy ") + (is_source ? "from" : "to") +
+                  " the host cannot be captured in a graph unless the host's memory is pinned and the copy "
+                  "non_blocking. " +
+                  (is_source ? "Copy before the replay, into a tensor that the graph reads."
+                             : "Copy after the replay, from a tensor that the graph wrote."));
+}
+
 void copy_from_host(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   const Stream stream = current_stream_of(to);
+  hold_in_capture(from, stream, non_blocking, /*is_source=*/true);
   if (is_plain(to, from)) {
     write_storage(from.const_data_ptr(), storage_of(to), span_of(to).begin, from.nbytes(), stream);
     // Memory that is not pinned has been read by now.
-    if (!non_blocking && is_pinned(from.const_data_ptr())) stream.synchronize();
+    if (!non_blocking && is_pinned(from.const_data_ptr()) && !is_capturing(stream)) stream.synchronize();
     return;
   }
   if (to.is_non_overlapping_and_dense() && !to.is_conj() && !to.is_neg()) {
@@ -113,6 +132,7 @@ void copy_from_host(const at::Tensor& to, const at::Tensor& from, bool non_block
 }
 
 void copy_to_host(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
+  hold_in_capture(to, current_stream_of(from), non_blocking, /*is_source=*/false);
   if (is_plain(to, from)) {
     const Stream stream = current_stream_of(from);
     read_storage(to.mutable_data_ptr(), storage_of(from), span_of(from).begin, from.nbytes(), stream);
@@ -204,6 +224,8 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destin
 at::Scalar local_scalar(const at::Tensor& self) {
   alignas(16) std::array<std::byte, 16> value{};
   const Stream stream = current_stream_of(self);
+  refuse_in_capture(stream, "Reading a number of the device (item(), a condition on a tensor)",
+                    "Read it after the replay.");
   read_memory(value.data(), memory_of(self), self.itemsize(), stream);
   stream.synchronize();
   return AT_DISPATCH_V2(self.scalar_type(), "_local_scalar_dense", AT_WRAP([&] {

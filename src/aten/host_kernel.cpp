@@ -9,6 +9,7 @@
 #include "aten/operator_job.h"
 #include "aten/shape.h"
 #include "aten/sparse.h"
+#include "runtime/capture.h"
 #include "runtime/generator.h"
 #include "runtime/launch_trace.h"
 
@@ -38,11 +39,16 @@ HostKernel::HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key)
 }
 
 uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind) {
-  if (kind != LoanKind::kBorrow || !can_plan(key)) return run_now(stack, stream, kind, nullptr);
+  if (kind == LoanKind::kMetadata) return run_now(stack, stream, kind, nullptr);
+  if (!can_plan(key)) {
+    refuse_in_capture(key, stream);
+    return run_now(stack, stream, kind, nullptr);
+  }
+  if (kind == LoanKind::kStage) return run_staged(stack, key, stream);
   std::shared_ptr<const HostPlan> plan = plans_.find(key);
   if (C10_UNLIKELY(plan == nullptr)) {
     const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
-    if (!facts_.is_structured || !is_proven(arguments)) return run_first(stack, key, stream);
+    if (!facts_.is_structured || !is_proven(arguments)) return run_first(stack, key, stream, kind);
     plan = plan_by_shape(arguments);
     plans_.insert(key, plan);
   }
@@ -50,12 +56,38 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Str
   return 0;
 }
 
+// A staged call runs at once. Its plan is for captures.
+uint64_t HostKernel::run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
+  const HostPlan* known = plans_.peek(key);
+  if (C10_UNLIKELY(known == nullptr)) return run_first(stack, key, stream, LoanKind::kStage);
+  if (!is_capturing(stream)) return run_now(stack, stream, LoanKind::kStage, nullptr);
+  capture_staged(stack, *plans_.find(key), stream);
+  return 0;
+}
+
+void HostKernel::refuse_in_capture(const PlanKey& key, const Stream& stream) const {
+  const auto capture = capture_of(stream);
+  if (capture == nullptr) return;
+  if (key.has_host_tensor()) {
+    capture->refuse(
+        facts_.name +
+        " cannot be captured in a graph with a tensor of the host, which may have changed when the "
+        "graph is replayed. Copy the tensor to the device before the capture.");
+  }
+  capture->refuse(
+      facts_.name +
+      " cannot be captured in a graph, since what its results look like depends on data. Leave it "
+      "outside of the capture.");
+}
+
 // The first call of a kind.
-uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
+uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
+                               LoanKind kind) {
+  refuse_unplanned(stream, facts_.name);
   const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
   const uint64_t call_kind = facts_.is_structured ? kind_of_call(arguments) : 0;
   std::shared_ptr<HostPlan> learnt;
-  const uint64_t bytes = run_now(stack, stream, LoanKind::kBorrow, &learnt);
+  const uint64_t bytes = run_now(stack, stream, kind, &learnt);
   if (facts_.is_structured) set_proven(call_kind);
   if (learnt != nullptr) plans_.insert(key, std::move(learnt));
   return bytes;
@@ -73,14 +105,16 @@ bool HostKernel::can_plan(const PlanKey& key) const {
 }
 
 // What the operator takes from its surroundings becomes the CPU's: the device and the generator.
-void HostKernel::replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const {
+HostGenerator HostKernel::replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const {
   for (c10::IValue& value : arguments) {
     if (value.isDevice() && value.toDevice().type() == kDeviceType) value = c10::Device(c10::kCPU);
   }
-  if (!generator_argument_) return;
-  c10::IValue& generator = arguments[*generator_argument_];
-  generator =
-      cpu_generator_from(generator.isNone() ? default_generator(stream.device()) : generator.toGenerator());
+  if (!generator_argument_) return {};
+  c10::IValue& argument = arguments[*generator_argument_];
+  HostGenerator generator(argument.isNone() ? default_generator(stream.device()) : argument.toGenerator(),
+                          stream);
+  argument = generator.generator();
+  return generator;
 }
 
 uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
@@ -151,8 +185,10 @@ std::shared_ptr<HostPlan> HostKernel::plan_by_shape(Arguments arguments) const {
 }
 
 void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
-  const bool in_order = runtime().host_func != nullptr;
+  const bool is_captured = is_capturing(stream);
+  const bool in_order = runtime().host_func != nullptr || is_captured;
   auto job = OperatorJob::take(facts_);
+  if (is_captured) job->set_repeated();
   fill_arguments(*job, torch::jit::last(stack, facts_.argument_count), stream, in_order);
   c10::SmallVector<at::Tensor, 4> results;
   for (const HostPlan::Output& output : plan.outputs) {
@@ -193,7 +229,46 @@ void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Str
       return later ? keep_host_scalar(tensor) : tensor;
     });
   }
-  replace_ambient(filled, stream);
+  job.set_generator(replace_ambient(filled, stream));
+}
+
+// A staged call in the order of the stream: copies to host memory of the job's own, the CPU's kernel there,
+// and copies back.
+void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+  Loan loan(LoanKind::kStage, stream);
+  loan.add_all(arguments, facts_.writes);
+  loan.open_in_order();
+  auto job = OperatorJob::take(facts_);
+  job->set_repeated();
+  job->arguments() = loan.host_arguments(arguments);
+  for (c10::IValue& value : job->arguments()) {
+    if (value.isList() && !value.isTensorList() && !value.isOptionalTensorList()) value = value.deepcopy();
+    if (value.isTensor() && value.toTensor().defined() && !loan.shares_memory(value.toTensor()))
+      value = keep_host_scalar(value.toTensor());
+  }
+  job->set_generator(replace_ambient(job->arguments(), stream));
+  c10::SmallVector<at::Tensor, 4> results;
+  c10::SmallVector<std::pair<at::Tensor, at::Tensor>, 4> made;  // on the device, on the host
+  for (const HostPlan::Output& output : plan.outputs) {
+    if (output.is_new()) {
+      results.push_back(empty_on(stream, output.shape));
+      made.emplace_back(results.back(), empty_pinned_like(results.back()));
+      job->add_host_output(made.back().second);
+      continue;
+    }
+    results.push_back(output.argument >= 0 ? tensor_argument(stack, output.argument) : at::Tensor());
+    job->add_host_output({});
+  }
+  job->take_thread_count();
+  stream.enqueue(HostJobPtr(job.release()));
+  loan.settle();
+  for (const auto& [there, here] : made) {
+    write_storage(here.storage().data(), *there.storage().unsafeGetStorageImpl(), 0, there.storage().nbytes(),
+                  stream);
+  }
+  torch::jit::drop(stack, facts_.argument_count);
+  for (at::Tensor& result : results) stack.emplace_back(std::move(result));
 }
 
 // The device tensor in the given place among those that the arguments hold.

@@ -1,5 +1,6 @@
 #pragma once
 // An operator carried out by PyTorch's CPU kernel on the device's tensors.
+// In the capture of a graph a call with a plan becomes a job for the replays, with or without a host view.
 // Where the plugin gives a host view, a call whose plan is known only allocates its outputs and lets the
 // CPU kernel write them: on the stream if the plugin has host_func, else at once. The first call of a kind
 // waits for the stream, runs at once, and learns the plan from its result; so what depends on the
@@ -50,7 +51,10 @@ class HostKernel {
 
  private:
   bool can_plan(const PlanKey& key) const;
-  uint64_t run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream);
+  uint64_t run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream);
+  uint64_t run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind);
+  void capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
+  void refuse_in_capture(const PlanKey& key, const Stream& stream) const;
   uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
                    std::shared_ptr<HostPlan>* learnt) const;
   void run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const;
@@ -59,7 +63,7 @@ class HostKernel {
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;
   std::shared_ptr<HostPlan> plan_by_shape(Arguments arguments) const;
   static std::shared_ptr<HostPlan> learn(const Loan& loan, Arguments results);
-  void replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const;
+  HostGenerator replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const;
 
   bool is_proven(Arguments arguments) const;
   void set_proven(uint64_t kind);

@@ -1,10 +1,14 @@
 #include "aten/kernel_call.h"
 
+#include <algorithm>
+
 #include "aten/kernel_arguments.h"
+#include "aten/recorded_kernel.h"
 #include "aten/strides.h"
 #include "aten/transfer.h"
 #include "dtype.h"
 #include "plugin/serialize.h"
+#include "runtime/capture.h"
 #include "runtime/generator.h"
 #include "runtime/launch_trace.h"
 #include "runtime/sequence.h"
@@ -25,6 +29,7 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
   call.sequence = next_sequence(name_);
   call.host_private = static_cast<CallServices*>(this);
   call.name = name_;
+  if (any_capture() && is_recorded(call)) return PLUG_OK;
   const auto lock = lock_calls(module_);
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kKernel,
@@ -34,6 +39,24 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
                   .name = name_};
   };
   return launch(describe, [&] { return kernel_.fn(&call); });
+}
+
+bool KernelCall::is_recorded(const plug_call& call) {
+  const auto capture = capture_of(stream_);
+  if (capture == nullptr) return false;
+  capture->note(kernel_.schema);
+  if (!module_.records_captures) return false;
+  const auto is_open = [](const plug_value& result) { return result.tag != PLUG_VALUE_TENSOR; };
+  if (std::any_of(results_.begin(), results_.end(), is_open)) {
+    capture->refuse(
+        std::string("Kernel ") + kernel_.schema +
+        " cannot be captured in a graph, since only its run tells what its results look like. Leave "
+        "the operator outside of the capture.");
+  }
+  check(record_command(call.device, call.stream,
+                       std::make_unique<RecordedKernel>(module_, kernel_, stream_, call, generator_)),
+        kernel_.schema, stream_.device());
+  return true;
 }
 
 plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
@@ -78,7 +101,13 @@ plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, c
 plug_status KernelCall::rng(uint64_t draws, plug_rng* rng) {
   const at::Generator& generator = generator_.defined() ? generator_ : default_generator(stream_.device());
   try {
-    const Draw draw = at::check_generator<PhiloxGenerator>(generator)->draw(draws);
+    auto* philox = at::check_generator<PhiloxGenerator>(generator);
+    if (const auto capture = capture_of(stream_)) {
+      const CapturedDraw draw = capture->draw_for_kernel(philox->shared_state(), draws);
+      *rng = {draw.seed, draw.offset, draw.for_kernels};
+      return PLUG_OK;
+    }
+    const Draw draw = philox->draw(draws);
     *rng = {draw.seed, draw.offset, nullptr};
     return PLUG_OK;
   } catch (const c10::Error& error) {

@@ -38,6 +38,9 @@ class KernelCall final : public CallServices {
   plug_status rng(uint64_t draws, plug_rng* rng) override;
 
  private:
+  // Notes the call in the capture of its stream; whether it is recorded there instead of being made.
+  bool is_recorded(const plug_call& call);
+
   struct Shaped {
     at::Tensor tensor;
     plug_tensor described;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "aten/quantized.h"
+#include "runtime/host_allocator.h"
 
 namespace torchplug {
 namespace {
@@ -84,9 +85,15 @@ void Loan::merge_buffers() {
 
 void Loan::open() {
   if (kind_ == LoanKind::kStage) merge_buffers();
-  for (Buffer& buffer : buffers_) fill(buffer);
+  for (Buffer& buffer : buffers_) fill(buffer, *c10::GetCPUAllocator());
   // What was read is there, and so is everything a borrowed tensor depends on.
   if (kind_ != LoanKind::kMetadata) stream_.synchronize();
+  make_host_tensors();
+}
+
+void Loan::open_in_order() {
+  merge_buffers();
+  for (Buffer& buffer : buffers_) fill(buffer, host_allocator());
   make_host_tensors();
 }
 
@@ -98,10 +105,10 @@ void Loan::make_host_tensors() {
   }
 }
 
-void Loan::fill(Buffer& buffer) {
+void Loan::fill(Buffer& buffer, c10::Allocator& allocator) {
   buffer.bytes = buffer.span.bytes();
   if (kind_ == LoanKind::kStage) {
-    c10::DataPtr data = c10::GetCPUAllocator()->allocate(buffer.bytes);
+    c10::DataPtr data = allocator.allocate(buffer.bytes);
     read_storage(data.get(), *buffer.storage, buffer.span.begin, buffer.bytes, stream_);
     bytes_moved_ += buffer.bytes;
     buffer.host = host_storage(std::move(data), buffer.bytes);
@@ -118,8 +125,7 @@ void Loan::fill(Buffer& buffer) {
 at::Tensor Loan::make_host_tensor(const at::Tensor& original, const Buffer& buffer) {
   at::Tensor host =
       C10_UNLIKELY(original.is_quantized())
-          ? make_quantized(buffer.host, original.dtype(),
-                           move_quantizer(quantizer_of(original), c10::kCPU))
+          ? make_quantized(buffer.host, original.dtype(), move_quantizer(quantizer_of(original), c10::kCPU))
           : at::detail::make_tensor<c10::TensorImpl>(
                 c10::Storage(buffer.host), c10::DispatchKeySet(c10::DispatchKey::CPU), original.dtype());
   host.unsafeGetTensorImpl()->set_sizes_and_strides(

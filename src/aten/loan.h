@@ -31,6 +31,9 @@ class Loan {
   void add_all(Arguments arguments, const std::vector<bool>& writes);
   // Waits for the stream: the kernel may run at once.
   void open();
+  // For staging in a capture: does not wait. What is copied is there in the order of the stream, and so is
+  // what settle() copies back.
+  void open_in_order();
   at::Tensor host_tensor(const at::Tensor& tensor) const;
   // The arguments with the CPU tensors in place of the device's.
   torch::jit::Stack host_arguments(Arguments arguments) const;
@@ -66,7 +69,7 @@ class Loan {
 
   size_t find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written);
   void merge_buffers();
-  void fill(Buffer& buffer);
+  void fill(Buffer& buffer, c10::Allocator& allocator);
   void make_host_tensors();
   static at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer);
   void fit_storage(const Buffer& buffer);

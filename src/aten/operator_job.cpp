@@ -32,6 +32,8 @@ void OperatorJob::release() noexcept {
   outputs_.clear();
   for (size_t i = 0; i < originals_.size(); ++i) aliases_[i].let_go();
   originals_.clear();
+  generator_ = {};
+  is_repeated_ = false;
   thread_count_ = 0;
   pool().give(std::unique_ptr<OperatorJob>(this));
 }
@@ -65,26 +67,34 @@ bool OperatorJob::has_new_outputs() const {
   return std::all_of(outputs_.begin(), outputs_.end(), [](const at::Tensor& t) { return t.defined(); });
 }
 
+// A call consumes its arguments: a job that runs again keeps its own.
 void OperatorJob::run() {
   if (thread_count_ != 0 && at::get_num_threads() != thread_count_) at::set_num_threads(thread_count_);
+  if (C10_LIKELY(!is_repeated_)) return run(arguments_);
+  generator_.seed_for_run();
+  torch::jit::Stack arguments = arguments_;
+  run(arguments);
+}
+
+void OperatorJob::run(torch::jit::Stack& arguments) {
   const HostScope scope;
   if (facts_->out_form && has_new_outputs()) {
-    run_out_form(*facts_->out_form);
+    run_out_form(*facts_->out_form, arguments);
     return;
   }
-  facts_->handle.redispatchBoxed(kCpu, &arguments_);
+  facts_->handle.redispatchBoxed(kCpu, &arguments);
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i].defined()) copy_result(arguments_[i].toTensor(), outputs_[i], facts_->name);
+    if (outputs_[i].defined()) copy_result(arguments[i].toTensor(), outputs_[i], facts_->name);
   }
 }
 
-void OperatorJob::run_out_form(const c10::OperatorHandle& out_form) {
+void OperatorJob::run_out_form(const c10::OperatorHandle& out_form, torch::jit::Stack& arguments) {
   c10::SmallVector<const void*, 4> places;
   for (const at::Tensor& output : outputs_) {
     places.push_back(output.storage().data());
-    arguments_.emplace_back(output);
+    arguments.emplace_back(output);
   }
-  out_form.redispatchBoxed(kCpu, &arguments_);
+  out_form.redispatchBoxed(kCpu, &arguments);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     settle_output(outputs_[i], places[i], facts_->name);
   }

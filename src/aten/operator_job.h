@@ -1,7 +1,8 @@
 #pragma once
 // One planned call of an operator, carried out by PyTorch's CPU kernel on borrowed memory: now, or on its
-// way through a stream. Holds CPU tensors only: it owns no device memory, which stays valid in stream
-// order, and nothing that Python could have a hand on. Jobs and their tensors are used again and again.
+// way through a stream, or at every replay of a graph. Holds CPU tensors only: it owns no device memory,
+// which stays valid in stream order, and nothing that Python could have a hand on. Jobs and their tensors are
+// used again and again.
 
 #include <ATen/core/stack.h>
 
@@ -11,6 +12,7 @@
 
 #include "aten/host_alias.h"
 #include "aten/operator_facts.h"
+#include "runtime/generator.h"
 #include "runtime/stream.h"
 
 namespace torchplug {
@@ -29,6 +31,12 @@ class OperatorJob final : public HostJob {
   torch::jit::Stack& arguments() { return arguments_; }
   // What the next result is to be written into; undefined where it is no new tensor.
   void add_output(const at::Tensor& original);
+  // The same for a CPU tensor: staged memory.
+  void add_host_output(at::Tensor output) { outputs_.push_back(std::move(output)); }
+  // Where a random operator draws from; its argument has been filled with it.
+  void set_generator(HostGenerator generator) { generator_ = std::move(generator); }
+  // For a job in a capture: it will run more than once.
+  void set_repeated() { is_repeated_ = true; }
   // For a job that runs on another thread: PyTorch's number of threads there is the caller's.
   void take_thread_count();
 
@@ -37,7 +45,8 @@ class OperatorJob final : public HostJob {
   void release() noexcept override;
 
  private:
-  void run_out_form(const c10::OperatorHandle& out_form);
+  void run(torch::jit::Stack& arguments);
+  void run_out_form(const c10::OperatorHandle& out_form, torch::jit::Stack& arguments);
   bool has_new_outputs() const;
 
   const OperatorFacts* facts_ = nullptr;
@@ -45,6 +54,8 @@ class OperatorJob final : public HostJob {
   std::vector<at::Tensor> outputs_;
   std::vector<const c10::TensorImpl*> originals_;  // of the aliases in use
   std::deque<HostAlias> aliases_;
+  HostGenerator generator_;
+  bool is_repeated_ = false;
   int thread_count_ = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "aten/host_scope.h"
 #include "aten/loan.h"
+#include "runtime/capture.h"
 
 namespace torchplug {
 namespace {
@@ -58,6 +59,7 @@ std::vector<OutputShape> shape_by_meta(const OperatorFacts& facts, Arguments arg
 
 std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments arguments,
                                           const Stream& stream) {
+  refuse_unplanned(stream, facts.name);
   // Copies, so that nothing an operator may write comes back.
   Loan copies(LoanKind::kStage, stream);
   copies.add_all(arguments, facts.writes);

@@ -4,16 +4,25 @@
 
 #include <algorithm>
 
+#include "runtime/capture.h"
 #include "runtime/host_allocator.h"
 #include "runtime/memory_copy.h"
 
 namespace torchplug {
 namespace {
 
-plug_mem host_memory(void* address) {
-  const bool is_plugins = runtime().host_alloc != nullptr && is_pinned(address);
-  const uint32_t flags = is_plugins ? PLUG_MEM_PINNED : 0;
+// In a capture that torchplug records itself, memory of its own is pinned also for a plugin without
+// host_alloc, which is not told so.
+plug_mem host_memory(void* address, const Stream& stream) {
+  const bool may_be = runtime().host_alloc != nullptr ||
+                      (any_capture() && active_module().records_captures && is_capturing(stream));
+  const uint32_t flags = may_be && is_pinned(address) ? PLUG_MEM_PINNED : 0;
   return {address, 0, PLUG_HOST, flags};
+}
+
+// The block of host memory must not be used again before the stream has passed; a capture holds it.
+void keep_until_passed(const void* host, const Stream& stream) {
+  if (!is_capturing(stream)) record_pinned_use(host, stream.unwrap());
 }
 
 plug_mem storage_memory(const c10::StorageImpl& storage, uint64_t begin) {
@@ -50,16 +59,16 @@ void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Strea
 void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
                   const Stream& stream) {
   if (bytes == 0) return;
-  copy_memory(host_memory(host), storage_memory(storage, begin), bytes, stream);
-  record_pinned_use(host, stream.unwrap());
+  copy_memory(host_memory(host, stream), storage_memory(storage, begin), bytes, stream);
+  keep_until_passed(host, stream);
   stream.synchronize_if_blocking();
 }
 
 void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
                    const Stream& stream) {
   if (bytes == 0) return;
-  copy_memory(storage_memory(storage, begin), host_memory(const_cast<void*>(host)), bytes, stream);
-  record_pinned_use(host, stream.unwrap());
+  copy_memory(storage_memory(storage, begin), host_memory(const_cast<void*>(host), stream), bytes, stream);
+  keep_until_passed(host, stream);
   stream.synchronize_if_blocking();
 }
 
@@ -71,6 +80,11 @@ at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {
   if (host.is_conj()) copy._set_conj(true);
   if (host.is_neg()) copy._set_neg(true);
   return copy;
+}
+
+at::Tensor empty_pinned_like(const at::Tensor& tensor) {
+  return at::detail::empty_strided_generic(tensor.sizes(), tensor.strides(), &host_allocator(),
+                                           c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.scalar_type());
 }
 
 at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,

@@ -64,6 +64,9 @@ void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t b
 // A device tensor like `host` in dtype, sizes and strides, and with its contents.
 at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream);
 
+// An uninitialised tensor in pinned host memory, which looks like another.
+at::Tensor empty_pinned_like(const at::Tensor& tensor);
+
 // An uninitialised device tensor, with memory from the given stream.
 at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
                     at::ScalarType dtype);

@@ -12,6 +12,7 @@
 #include "aten/operator_kernel.h"
 #include "aten/typed_job.h"
 #include "dtype.h"
+#include "runtime/capture.h"
 
 namespace torchplug {
 
@@ -83,7 +84,7 @@ class TypedKernel<Return(Args...)> {
 
   Return run_borrowed(const HostPlan& plan, const Stream& stream, Args... args) {
     const LedgerTimer timer;
-    const bool later = runtime().host_func != nullptr;
+    const bool later = runtime().host_func != nullptr || is_capturing(stream);
     auto job = Job::take(target_, jobs_);
     job->keep(plan.id, later, args...);
     at::Tensor output;

@@ -21,6 +21,7 @@ struct Module {
   plug_runtime runtime{};
   std::vector<plug_kernel> kernels;
   plug_profiler profiler{};
+  bool records_captures = false;  // the capture group of `runtime` is torchplug's own: see plugin/record.h
 
   bool has_streams() const { return runtime.stream_create != nullptr; }
   bool has_profiler() const { return profiler.start != nullptr; }

@@ -68,6 +68,7 @@ py::dict describe() {
   for (const Capability& capability : optional_capabilities(plugin.runtime)) {
     capabilities[capability.name] = capability.present;
   }
+  capabilities["capture"] = plugin.runtime.capture_begin != nullptr && !plugin.records_captures;
   py::list kernels;
   for (const plug_kernel& kernel : plugin.kernels) kernels.append(kernel.schema);
   py::dict result;
@@ -158,6 +159,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);
+  bind_graph(module);
   bind_layers(module);
   bind_memory(module);
   bind_streams(module);

@@ -7,6 +7,7 @@
 namespace torchplug {
 
 void bind_distributed(pybind11::module_& module);
+void bind_graph(pybind11::module_& module);
 void bind_layers(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);

@@ -85,16 +85,24 @@ char* reserve_addresses(size_t bytes) {
 
 void count_hidden_block(int change) noexcept { hidden_blocks += static_cast<size_t>(change); }
 
+// Blocks for those who asked for a pool of their own. Guarded by the lock of the BlockPool, its shelves by
+// shelf_lock_.
+struct PrivatePool {
+  int users = 0;
+  std::vector<BlockPool::Shelf> shelves;
+};
+
 bool has_hidden_blocks() noexcept { return hidden_blocks.load(std::memory_order_relaxed) != 0; }
 
-inline BlockPool::Shelf& BlockPool::shelf(const Stream& stream) {
+inline BlockPool::Shelf& BlockPool::shelf(PrivatePool* pool, const Stream& stream) {
+  Shelves& shelves = C10_LIKELY(pool == nullptr) ? shelves_ : pool->shelves;
   const auto index = static_cast<size_t>(stream.id());
-  if (C10_UNLIKELY(index >= shelves_.size())) shelves_.resize(index + 1);
-  return shelves_[index];
+  if (C10_UNLIKELY(index >= shelves.size())) shelves.resize(index + 1);
+  return shelves[index];
 }
 
 inline void BlockPool::cache(Block* block) {
-  Shelf& owner = shelf(block->stream);
+  Shelf& owner = shelf(block->pool, block->stream);
   if (block->bytes <= kSmall) {
     block->next = std::exchange(owner.small[size_class(block->bytes)], block);
   } else {
@@ -116,8 +124,8 @@ inline Block* BlockPool::find_small(Shelf& shelf, size_t bytes) {
   return nullptr;
 }
 
-inline Block* BlockPool::find_cached(const Stream& stream, size_t bytes) {
-  Shelf& owner = shelf(stream);
+inline Block* BlockPool::find_cached(PrivatePool* pool, const Stream& stream, size_t bytes) {
+  Shelf& owner = shelf(pool, stream);
   Block* block = bytes <= kSmall ? find_small(owner, bytes) : find_large(owner, bytes);
   if (block != nullptr) cached_bytes_ -= block->bytes;
   return block;
@@ -137,9 +145,9 @@ inline void BlockPool::count_given(const Block& block) {
 }
 
 Block* BlockPool::take_quickly(const Stream& stream, size_t bytes) {
-  if (bytes > kSmall || has_pending_.load(std::memory_order_relaxed)) return nullptr;
+  if (bytes > kSmall || must_look_.load(std::memory_order_relaxed)) return nullptr;
   std::lock_guard guard(shelf_lock_);
-  Block* block = find_cached(stream, round_up(bytes));
+  Block* block = find_cached(nullptr, stream, round_up(bytes));
   if (block != nullptr) count_taken(*block, bytes);
   return block;
 }
@@ -155,14 +163,15 @@ bool BlockPool::give_quickly(Block* block) {
 Block* BlockPool::take(const Stream& stream, size_t bytes) {
   cache_all(take_finished());
   const size_t rounded = std::max(round_up(bytes), bytes);  // the round one may be too large a number
+  PrivatePool* pool = private_pool_for(stream);
   {
     std::lock_guard guard(shelf_lock_);
-    if (Block* block = find_cached(stream, rounded)) {
+    if (Block* block = find_cached(pool, stream, rounded)) {
       count_taken(*block, bytes);
       return block;
     }
   }
-  Block* block = make(stream, rounded);
+  Block* block = make(pool, stream, rounded);
   std::lock_guard guard(shelf_lock_);
   count_taken(*block, bytes);
   return block;
@@ -174,6 +183,14 @@ void BlockPool::give(Block* block) {
     std::lock_guard guard(shelf_lock_);
     count_given(*block);
   }
+  if (is_capturing()) {
+    deferred_.push_back(block);
+  } else {
+    record_uses(block);
+  }
+}
+
+void BlockPool::record_uses(Block* block) {
   Pending pending{block, {}};
   for (const Stream& stream : block->used_on) {
     pending.events.push_back(std::make_unique<Event>(stream.device(), /*with_timing=*/false));
@@ -181,7 +198,48 @@ void BlockPool::give(Block* block) {
   }
   block->used_on.clear();
   pending_.push_back(std::move(pending));
-  has_pending_ = true;
+  look_for_slow_path();
+}
+
+void BlockPool::look_for_slow_path() { must_look_ = !pending_.empty() || !redirections_.empty(); }
+
+// The latest that takes the stream.
+PrivatePool* BlockPool::private_pool_for(const Stream& stream) {
+  const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
+                                  [&](const Redirection& way) { return way.goes_there(stream); });
+  return found == redirections_.rend() ? nullptr : private_pools_.at(found->pool).get();
+}
+
+bool BlockPool::is_capturing() const {
+  return std::any_of(redirections_.begin(), redirections_.end(),
+                     [](const Redirection& way) { return way.captures; });
+}
+
+void BlockPool::begin_allocate_to(c10::MempoolId_t pool, std::function<bool(const Stream&)> goes_there,
+                                  bool captures) {
+  std::shared_ptr<PrivatePool>& place = private_pools_[pool];
+  if (place == nullptr) place = std::make_shared<PrivatePool>();
+  ++place->users;
+  redirections_.push_back({pool, std::move(goes_there), captures});
+  look_for_slow_path();
+}
+
+void BlockPool::end_allocate_to(c10::MempoolId_t pool) {
+  const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
+                                  [&](const Redirection& way) { return way.pool == pool; });
+  TORCH_CHECK(found != redirections_.rend(), "Nothing is being allocated to the memory pool (", pool.first,
+              ", ", pool.second, "): end_allocate_to_pool needs a begin_allocate_to_pool before it.");
+  redirections_.erase(std::next(found).base());
+  look_for_slow_path();
+  if (is_capturing()) return;
+  for (Block* block : std::exchange(deferred_, {})) record_uses(block);
+}
+
+void BlockPool::release_pool(c10::MempoolId_t pool) {
+  const auto found = private_pools_.find(pool);
+  TORCH_CHECK(found != private_pools_.end() && found->second->users > 0, "The memory pool (", pool.first,
+              ", ", pool.second, ") has no user left that could release it.");
+  if (--found->second->users == 0 && !is_capturing()) release_cached();
 }
 
 // First the blocks, then the wait: what is given back meanwhile may still be in use.
@@ -206,20 +264,23 @@ void BlockPool::release_cached() {
 }
 
 std::vector<Block*> BlockPool::take_all_cached() {
-  std::vector<Shelf> shelves;
-  {
-    std::lock_guard guard(shelf_lock_);
-    shelves_.swap(shelves);
-    cached_bytes_ = 0;
-  }
   std::vector<Block*> cached;
-  for (const Shelf& shelf : shelves) {
-    for (Block* head : shelf.small) {
-      for (Block* block = head; block != nullptr; block = block->next) cached.push_back(block);
-    }
-    for (const auto& [bytes, block] : shelf.large) cached.push_back(block);
+  std::lock_guard guard(shelf_lock_);
+  take_all(shelves_, cached);
+  for (const auto& [id, pool] : private_pools_) {
+    if (pool->users == 0) take_all(pool->shelves, cached);
   }
+  for (const Block* block : cached) cached_bytes_ -= block->bytes;
   return cached;
+}
+
+void BlockPool::take_all(Shelves& shelves, std::vector<Block*>& taken) {
+  for (const Shelf& shelf : std::exchange(shelves, {})) {
+    for (Block* head : shelf.small) {
+      for (Block* block = head; block != nullptr; block = block->next) taken.push_back(block);
+    }
+    for (const auto& [bytes, block] : shelf.large) taken.push_back(block);
+  }
 }
 
 void BlockPool::cache_all(const std::vector<Block*>& blocks) {
@@ -229,6 +290,7 @@ void BlockPool::cache_all(const std::vector<Block*>& blocks) {
 
 std::vector<Block*> BlockPool::take_finished() {
   std::vector<Block*> finished;
+  if (is_capturing()) return finished;
   for (auto it = pending_.begin(); it != pending_.end();) {
     const auto over = [](const auto& event) { return event->is_over(); };
     if (std::all_of(it->events.begin(), it->events.end(), over)) {
@@ -238,7 +300,7 @@ std::vector<Block*> BlockPool::take_finished() {
       ++it;
     }
   }
-  has_pending_ = !pending_.empty();
+  look_for_slow_path();
   return finished;
 }
 
@@ -255,7 +317,7 @@ plug_status BlockPool::try_make(size_t bytes, void** base) const {
   return runtime().mem_alloc(plugin_index(device_), bytes, base);
 }
 
-Block* BlockPool::make(const Stream& stream, size_t bytes) {
+Block* BlockPool::make(PrivatePool* pool, const Stream& stream, size_t bytes) {
   void* base = nullptr;
   plug_status status = try_make(bytes, &base);
   if (status == PLUG_NO_MEMORY) {
@@ -274,8 +336,8 @@ Block* BlockPool::make(const Stream& stream, size_t bytes) {
   const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
   char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
   if (runtime().host_view != nullptr && view == nullptr) ++hidden_blocks;
-  auto block =
-      std::make_unique<Block>(Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}, nullptr});
+  auto block = std::make_unique<Block>(
+      Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}, nullptr, pool});
   Block* made = block.get();
   owned_.emplace(made, std::move(block));
   reserved_bytes_ += bytes;

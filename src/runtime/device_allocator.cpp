@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "immortal.h"
 #include "plugin/serialize.h"
@@ -177,6 +178,36 @@ Placement DeviceAllocator::locate_other(const c10::DataPtr& data) const {
   const Block* block = foreign_block(data);
   if (block == nullptr) return locate(data.get());
   return {block, static_cast<uint64_t>(static_cast<const char*>(data.get()) - block->address)};
+}
+
+void DeviceAllocator::begin_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool_id,
+                                             std::function<bool(const Stream&)> goes_there, bool captures) {
+  ensure_open(device);
+  BlockPool& owner = pool(device);
+  std::lock_guard lock(owner.lock);
+  owner.begin_allocate_to(pool_id, std::move(goes_there), captures);
+}
+
+void DeviceAllocator::end_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool_id) {
+  ensure_open(device);
+  BlockPool& owner = pool(device);
+  const auto calls = lock_calls(active_module());
+  std::lock_guard lock(owner.lock);
+  owner.end_allocate_to(pool_id);
+}
+
+void DeviceAllocator::release_pool(DeviceIndex device, c10::MempoolId_t pool_id) {
+  ensure_open(device);
+  BlockPool& owner = pool(device);
+  const auto calls = lock_calls(active_module());
+  std::lock_guard lock(owner.lock);
+  owner.release_pool(pool_id);
+}
+
+c10::MempoolId_t DeviceAllocator::new_pool_id(bool by_user) {
+  static std::atomic<c10::CaptureId_t> latest{0};
+  const c10::CaptureId_t id = ++latest;
+  return by_user ? c10::MempoolId_t{0, id} : c10::MempoolId_t{id, 0};
 }
 
 Placement DeviceAllocator::locate(const void* address) const {

@@ -7,11 +7,14 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Storage.h>
 
+#include <functional>
 #include <vector>
 
 #include "runtime/stream.h"
 
 namespace torchplug {
+
+struct PrivatePool;
 
 // One allocation of the plugin's. Made and owned by the allocator, or by a ForeignMemory.
 struct Block {
@@ -22,8 +25,9 @@ struct Block {
   size_t requested;
   Stream stream;
   std::vector<Stream> used_on;
-  Block* next = nullptr;  // of the cached blocks of its size
-  uint32_t flags = 0;     // PLUG_MEM_*
+  Block* next = nullptr;        // of the cached blocks of its size
+  uint32_t flags = 0;           // PLUG_MEM_*
+  PrivatePool* pool = nullptr;  // null: the device's own
 };
 
 // Where an address lies: for plug_mem and for host views.
@@ -51,6 +55,19 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   void resetAccumulatedStats(DeviceIndex device) override;
   void resetPeakStats(DeviceIndex device) override;
   std::pair<size_t, size_t> getMemoryInfo(DeviceIndex device) override;
+
+  // Until end_allocate_to_pool, what `goes_there` says of the allocating stream comes from the pool (made if
+  // new, its use count rises). Blocks of a pool go to nobody else, and are kept while it has users. While a
+  // stream is captured (`captures`), no event is recorded or asked for: what other streams use waits until
+  // the end.
+  void begin_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool,
+                              std::function<bool(const Stream&)> goes_there, bool captures = true);
+  void end_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool);
+  // One user fewer; with none left its blocks go back to the plugin: those that are free now, the others when
+  // the cache is emptied.
+  void release_pool(DeviceIndex device, c10::MempoolId_t pool);
+  // {id, 0} for captures, {0, id} for users, never repeating.
+  static c10::MempoolId_t new_pool_id(bool by_user);
 
   // The block and offset of a storage's first byte. Throws if the memory is not this device's.
   inline Placement locate(const c10::StorageImpl& storage) const;

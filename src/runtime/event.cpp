@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include "runtime/capture.h"
 #include "runtime/failure.h"
 #include "runtime/launch_trace.h"
 
@@ -23,14 +24,27 @@ void Event::record(const Stream& stream) {
               " cannot be recorded on a stream of device ", int{stream.device()}, ".");
   ensure_open(device_);
   recorded_at_ = std::chrono::steady_clock::now();
-  if (handle_ != nullptr)
-    check(runtime().event_record(plugin_index(device_), handle_, stream.handle()), "event_record", device_);
+  if (handle_ == nullptr) return;
+  check(runtime().event_record(plugin_index(device_), handle_, stream.handle()), "event_record", device_);
+  const auto capture = capture_of(stream);
+  is_recorded_ = true;
+  is_captured_ = capture != nullptr;
+  capture_ = capture;
 }
 
 void Event::block(const Stream& stream) const {
   ensure_open(device_);
   ensure_open(stream.device());
   if (handle_ == nullptr) return;
+  if (C10_UNLIKELY(is_captured_)) {
+    const auto capture = capture_.lock();
+    TORCH_CHECK(capture != nullptr && capture->is_active(),
+                "The event was recorded in the capture of a graph, which has ended. Record it again.");
+    capture->join(stream);
+  } else if (is_recorded_) {
+    refuse_in_capture(stream, "Waiting for an event that was recorded outside of the capture",
+                      "Wait for it before the capture, or record it in the capture.");
+  }
   const plug_stream queue = stream.handle();
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kWait, .stream = stream, .handle = queue, .call = "event_wait"};
@@ -50,8 +64,21 @@ void Event::block(plug_stream stream) const {
   check(runtime().event_wait(index, handle_, index, stream), "event_wait", device_);
 }
 
+void Event::refuse_captured(const char* what) const {
+  if (C10_LIKELY(!is_captured_)) return;
+  const auto capture = capture_.lock();
+  if (capture != nullptr && capture->is_active()) {
+    capture->refuse(
+        std::string(what) +
+        " cannot be done in the capture that recorded it. Do it before the capture or after a replay.");
+  }
+  TORCH_CHECK(false, "The event was recorded in the capture of a graph and marks nothing outside of it. ",
+              "Record it again.");
+}
+
 bool Event::is_ready() const {
   ensure_open(device_);
+  refuse_captured("Asking for an event");
   if (handle_ == nullptr) return true;
   const plug_status status = runtime().event_query(plugin_index(device_), handle_);
   if (status == PLUG_NOT_READY) return false;
@@ -63,6 +90,7 @@ bool Event::is_over() const { return is_lost(device_) || is_ready(); }
 
 void Event::synchronize() const {
   ensure_open(device_);
+  refuse_captured("Waiting for an event");
   if (handle_ != nullptr) {
     const auto describe = [&] {
       return Launch{.kind = Launch::Kind::kSync,
@@ -74,6 +102,10 @@ void Event::synchronize() const {
           "event_sync", device_);
   }
   throw_recorded_failure(device_);
+}
+
+void Event::wait_quietly() const noexcept {
+  if (handle_ != nullptr && is_open(device_)) runtime().event_sync(plugin_index(device_), handle_);
 }
 
 double Event::milliseconds_until(const Event& end) const {

@@ -12,11 +12,13 @@
 #include <optional>
 
 #include "immortal.h"
+#include "runtime/capture.h"
 
 namespace torchplug {
 namespace {
 
-constexpr size_t kStateBytes = 2 * sizeof(uint64_t);
+// Seed and offset.
+constexpr size_t kStateBytes = sizeof(Draw);
 
 // Spreads seed and offset over 64 bits (splitmix64), since a CPU generator takes one number.
 uint64_t mix(const Draw& draw) {
@@ -49,55 +51,96 @@ Generators& default_generators() {
 }  // namespace
 
 PhiloxGenerator::PhiloxGenerator(DeviceIndex device)
+    : PhiloxGenerator(device, std::make_shared<PhiloxState>(c10::detail::getNonDeterministicRandom())) {}
+
+PhiloxGenerator::PhiloxGenerator(DeviceIndex device, std::shared_ptr<PhiloxState> state)
     : GeneratorImpl(c10::Device(kDeviceType, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
-      seed_(c10::detail::getNonDeterministicRandom()) {}
+      state_(std::move(state)) {}
+
+Draw PhiloxGenerator::place() const {
+  Draw place = state_->place();
+  if (any_capture()) {
+    if (const auto capture = capture_of(Stream::current(device().index())))
+      place.offset = capture->drawn(state_);
+  }
+  return place;
+}
+
+// What a graph draws depends on the seed at its replay: in the capture there is no other.
+void PhiloxGenerator::set_place(const Draw& place) {
+  if (any_capture()) {
+    if (const auto capture = capture_of(Stream::current(device().index()))) {
+      if (place.seed != state_->place().seed) {
+        capture->refuse(
+            "Seeding a generator anew cannot be captured in a graph. Seed it before the capture, or before a "
+            "replay.");
+      }
+      capture->set_drawn(state_, place.offset);
+      return;
+    }
+  }
+  state_->set_place(place);
+}
 
 void PhiloxGenerator::set_current_seed(uint64_t seed) {
-  seed_ = seed;
-  offset_ = 0;
+  const bool stays =
+      any_capture() && seed == state_->place().seed && is_capturing(Stream::current(device().index()));
+  if (!stays) set_place({seed, 0});
 }
 
 uint64_t PhiloxGenerator::seed() {
-  set_current_seed(c10::detail::getNonDeterministicRandom());
-  return seed_;
+  const uint64_t chosen = c10::detail::getNonDeterministicRandom();
+  set_current_seed(chosen);
+  return chosen;
 }
 
 void PhiloxGenerator::set_offset(uint64_t offset) {
   TORCH_CHECK(offset % 4 == 0, "A generator's offset is a multiple of 4, not ", offset, ".");
-  offset_ = offset;
+  set_place({current_seed(), offset});
 }
 
 void PhiloxGenerator::set_state(const c10::TensorImpl& state) {
   at::detail::check_rng_state(state);
   TORCH_CHECK(state.numel() == kStateBytes, "The state of a generator of '", active_module().name, "' has ",
               kStateBytes, " bytes, not ", state.numel(), ".");
-  const auto* bytes = static_cast<const char*>(state.data());
-  uint64_t offset = 0;
-  std::memcpy(&offset, bytes + sizeof seed_, sizeof offset);
-  set_offset(offset);
-  std::memcpy(&seed_, bytes, sizeof seed_);
+  Draw place{};
+  std::memcpy(&place, state.data(), sizeof place);
+  TORCH_CHECK(place.offset % 4 == 0, "A generator's offset is a multiple of 4, not ", place.offset, ".");
+  set_place(place);
 }
 
 c10::intrusive_ptr<c10::TensorImpl> PhiloxGenerator::get_state() const {
   at::Tensor state = at::empty({static_cast<int64_t>(kStateBytes)}, at::device(at::kCPU).dtype(at::kByte));
-  auto* bytes = state.mutable_data_ptr<uint8_t>();
-  std::memcpy(bytes, &seed_, sizeof seed_);
-  std::memcpy(bytes + sizeof seed_, &offset_, sizeof offset_);
+  const Draw now = place();
+  std::memcpy(state.mutable_data_ptr<uint8_t>(), &now, sizeof now);
   return state.getIntrusivePtr();
+}
+
+c10::intrusive_ptr<c10::GeneratorImpl> PhiloxGenerator::graphsafe_get_state() const {
+  return c10::make_intrusive<PhiloxGenerator>(device().index(), state_);
+}
+
+void PhiloxGenerator::graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) {
+  auto* philox = dynamic_cast<PhiloxGenerator*>(other.get());
+  TORCH_CHECK(philox != nullptr && philox->device() == device(), "A generator of ", device(),
+              " cannot share its state with one of ", other->device(), ".");
+  state_ = philox->state_;
 }
 
 Draw PhiloxGenerator::draw(uint64_t count) {
   std::lock_guard lock(mutex_);
-  const Draw draw{seed_, offset_};
-  offset_ += (count + 3) / 4 * 4;
-  return draw;
+  return state_->take(count);
+}
+
+std::shared_ptr<PhiloxState> PhiloxGenerator::shared_state() {
+  std::lock_guard lock(mutex_);
+  return state_;
 }
 
 PhiloxGenerator* PhiloxGenerator::clone_impl() const {
-  auto copy = std::make_unique<PhiloxGenerator>(device().index());
-  copy->seed_ = seed_;
-  copy->offset_ = offset_;
-  return copy.release();
+  auto state = std::make_shared<PhiloxState>(0);
+  state->set_place(state_->place());
+  return std::make_unique<PhiloxGenerator>(device().index(), std::move(state)).release();
 }
 
 const at::Generator& default_generator(DeviceIndex device) {
@@ -124,9 +167,21 @@ at::Generator new_generator(DeviceIndex device) {
   return at::make_generator<PhiloxGenerator>(index);
 }
 
-at::Generator cpu_generator_from(const at::Generator& generator) {
+HostGenerator::HostGenerator(const at::Generator& generator, const Stream& stream) {
   auto* philox = at::check_generator<PhiloxGenerator>(generator);
-  return at::make_generator<at::CPUGeneratorImpl>(mix(philox->draw(1)));
+  if (const auto capture = capture_of(stream)) {
+    CapturedDraw draw = capture->draw_for_host(philox->shared_state(), 1);
+    generator_ = at::make_generator<at::CPUGeneratorImpl>();
+    replay_ = std::move(draw.for_host);
+    offset_ = draw.offset;
+  } else {
+    generator_ = at::make_generator<at::CPUGeneratorImpl>(mix(philox->draw(1)));
+  }
+}
+
+void HostGenerator::seed_for_run() {
+  if (replay_ == nullptr) return;
+  generator_.set_current_seed(mix({replay_->seed, replay_->offset + offset_}));
 }
 
 }  // namespace torchplug

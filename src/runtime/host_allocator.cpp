@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "immortal.h"
+#include "runtime/capture.h"
 #include "runtime/event.h"
 #include "runtime/failure.h"
 
@@ -72,6 +73,15 @@ class PinnedAllocator final : public at::HostAllocator {
     std::lock_guard lock(blocks_lock_);
     stats_.active_requests.decrease(1);
     stats_.active_bytes.decrease(block->bytes);
+    // A stream that captures cannot be asked where it is: later.
+    if (any_capture()) {
+      deferred_.push_back(block);
+    } else {
+      record_uses(block);
+    }
+  }
+
+  void record_uses(PinnedBlock* block) {
     for (const c10::Stream& stream : block->used_on) {
       if (is_lost(stream.device_index())) continue;
       block->events.push_back(std::make_unique<Event>(stream.device_index(), /*with_timing=*/false));
@@ -120,6 +130,8 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
   void take_back_finished() {
+    if (any_capture()) return;
+    for (PinnedBlock* block : std::exchange(deferred_, {})) record_uses(block);
     for (auto it = pending_.begin(); it != pending_.end();) {
       PinnedBlock* block = *it;
       const auto over = [](const auto& event) { return event->is_over(); };
@@ -171,6 +183,7 @@ class PinnedAllocator final : public at::HostAllocator {
   std::map<const char*, std::unique_ptr<PinnedBlock>> blocks_;
   std::multimap<size_t, PinnedBlock*> free_;
   std::list<PinnedBlock*> pending_;
+  std::vector<PinnedBlock*> deferred_;  // given back while a stream captured
   at::HostStats stats_;
 };
 

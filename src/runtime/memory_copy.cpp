@@ -1,5 +1,6 @@
 #include "runtime/memory_copy.h"
 
+#include "runtime/capture.h"
 #include "runtime/launch_trace.h"
 
 namespace torchplug {
@@ -8,6 +9,9 @@ void copy_memory(const plug_mem& to, const plug_mem& from, uint64_t bytes, const
   if (bytes == 0) return;
   const DeviceIndex device = stream.device();
   ensure_open(device);
+  if (any_capture()) {
+    if (const auto capture = capture_of(stream)) capture->note("copy of " + std::to_string(bytes) + " bytes");
+  }
   const plug_stream handle = stream.handle();
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kCopy,

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "immortal.h"
+#include "plugin/record.h"
+#include "runtime/capture.h"
 #include "runtime/failure.h"
 #include "runtime/launch_trace.h"
 #include "runtime/sequence.h"
@@ -162,6 +164,11 @@ void Stream::enqueue(HostJobPtr job) const {
   ensure_open(device_);
   job->device_ = device_;
   job->sequence_ = next_sequence();
+  if (any_capture()) {
+    if (const auto capture = capture_of(*this)) capture->note(job->name());
+  }
+  // Without host_func only a stream that captures takes jobs.
+  auto* enqueue_job = runtime().host_func != nullptr ? runtime().host_func : record_host_func;
   const plug_stream queue = handle();
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kHost,
@@ -170,11 +177,10 @@ void Stream::enqueue(HostJobPtr job) const {
                   .call = "host_func",
                   .name = job->name()};
   };
-  check(launch(describe,
-               [&] {
-                 return runtime().host_func(plugin_index(device_), queue, run_job, release_job, job.get());
-               }),
-        "host_func", device_);
+  const auto enqueue = [&] {
+    return enqueue_job(plugin_index(device_), queue, run_job, release_job, job.get());
+  };
+  check(launch(describe, enqueue), "host_func", device_);
   // Owned by the stream from here on: it calls release_job.
   std::ignore = job.release();
   synchronize_if_blocking();
@@ -198,6 +204,7 @@ void Stream::run_here(HostJob& job) const {
 
 bool Stream::is_idle() const {
   ensure_open(device_);
+  refuse_in_capture(*this, "Asking whether a stream is done", "Ask before the capture or after a replay.");
   if (!active_module().has_streams()) return true;
   const plug_status status = runtime().stream_query(plugin_index(device_), handle());
   if (status == PLUG_NOT_READY) return false;
@@ -207,6 +214,7 @@ bool Stream::is_idle() const {
 
 void Stream::synchronize() const {
   ensure_open(device_);
+  refuse_in_capture(*this, "Waiting for a stream", "Wait before the capture or after a replay.");
   if (active_module().has_streams()) {
     const plug_stream queue = handle();
     const auto describe = [&] {
@@ -219,7 +227,7 @@ void Stream::synchronize() const {
 }
 
 void Stream::synchronize_if_blocking() const {
-  if (C10_UNLIKELY(launch_blocking())) synchronize();
+  if (C10_UNLIKELY(launch_blocking()) && !is_capturing(*this)) synchronize();
 }
 
 plug_stream Stream::table_handle() const { return table(device_).entry(id_).handle; }
@@ -245,6 +253,7 @@ PrivateStream::~PrivateStream() { table(stream_.device()).give_private(stream_.i
 
 void synchronize_device(DeviceIndex device) {
   ensure_open(device);
+  refuse_wait_for_device(device);
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kSync,
                   .stream = Stream::default_of(device),

@@ -13,7 +13,7 @@
 
 namespace torchplug {
 
-// Work for the host, run in stream order.
+// Work for the host, run in stream order: once, or, enqueued on a stream that captures, at every replay.
 class HostJob {
  public:
   virtual ~HostJob() = default;
@@ -55,7 +55,7 @@ class Stream {
   Stream exchange_current() const;
 
   // Runs the job after all work enqueued so far. What it throws is thrown again at the next
-  // synchronisation of the device. Needs host_func.
+  // synchronisation of the device. Needs host_func, or a stream that captures.
   void enqueue(HostJobPtr job) const;
   // For a plugin without host_func: waits, then runs the job on the calling thread.
   void run_here(HostJob& job) const;

@@ -150,3 +150,21 @@ def output_of(code, *args, **env):
     done = run_python(code, *args, **env)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def on_capture_stream(module, fn, times=1):
+    """Runs fn where graphs are captured, so that every operator has a plan and nothing overlaps."""
+    module.synchronize()
+    with module.stream(module.graphs.own_stream()):
+        for _ in range(times):
+            fn()
+    module.synchronize()
+
+
+def capture(module, fn, **options):
+    """The graph of fn and what fn gave."""
+    on_capture_stream(module, fn)
+    graph = module.Graph()
+    with module.graph(graph, **options):
+        result = fn()
+    return graph, result

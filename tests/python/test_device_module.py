@@ -15,12 +15,10 @@ pytestmark = pytest.mark.accelerator("the CPU is not an accelerator")
 MIB = 1 << 20
 
 ABSENT = {
-    "NVIDIA's own": """CudaError cudaStatus cudart check_error current_blas_handle
+    "NVIDIA's own": """CUDAGraph CudaError cudaStatus cudart check_error current_blas_handle
         current_solver_handle get_gencode_flags has_magma is_tf32_supported jiterator nccl nvtx gds tunable
         GreenContext green_contexts sparse list_gpu_processes get_arch_list _compile_kernel""",
     "plug.h does not ask the device": "clock_rate power_draw temperature utilization memory_usage",
-    "capture": """CUDAGraph graph graphs graph_pool_handle make_graphed_callables
-        is_current_stream_capturing""",
     "the allocator is torchplug's": """CUDAPluggableAllocator MemPool use_mem_pool change_current_allocator
         caching_allocator_alloc caching_allocator_delete caching_allocator_enable
         caching_allocator_disabled get_allocator_backend memory_snapshot""",

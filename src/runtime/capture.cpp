@@ -1,0 +1,199 @@
+#include "runtime/capture.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "immortal.h"
+#include "runtime/device_allocator.h"
+
+namespace torchplug {
+namespace {
+
+struct Active {
+  std::mutex lock;
+  std::vector<std::shared_ptr<Capture>> captures;
+};
+
+Active& active() {
+  static auto& instance = *immortal<Active>();
+  return instance;
+}
+
+std::vector<std::shared_ptr<Capture>> active_captures() {
+  std::lock_guard lock(active().lock);
+  return active().captures;
+}
+
+thread_local const ReplayScope* current_replay = nullptr;
+
+}  // namespace
+
+constinit std::atomic<int> detail::active_captures{0};
+
+std::shared_ptr<Capture> detail::find_capture(const Stream& stream) {
+  for (const auto& capture : torchplug::active_captures()) {
+    if (capture->has(stream)) return capture;
+  }
+  return nullptr;
+}
+
+Capture::Capture(const Stream& origin, CaptureMode mode, std::vector<std::shared_ptr<PhiloxState>> generators,
+                 bool takes_notes)
+    : origin_(origin), mode_(mode), takes_notes_(takes_notes), streams_{origin} {
+  for (auto& generator : generators) {
+    CapturedRandom random;
+    random.generator = std::move(generator);
+    randoms_.push_back(std::move(random));
+  }
+}
+
+void Capture::begin() {
+  std::lock_guard lock(active().lock);
+  active().captures.push_back(shared_from_this());
+  is_active_ = true;
+  ++detail::active_captures;
+}
+
+void Capture::end() noexcept {
+  is_active_ = false;
+  std::lock_guard lock(active().lock);
+  const auto removed =
+      std::erase_if(active().captures, [this](const auto& capture) { return capture.get() == this; });
+  detail::active_captures -= static_cast<int>(removed);
+}
+
+bool Capture::has(const Stream& stream) const {
+  std::lock_guard lock(state_lock_);
+  return std::find(streams_.begin(), streams_.end(), stream) != streams_.end();
+}
+
+void Capture::join(const Stream& stream) {
+  if (has(stream)) return;
+  if (stream.device() != origin_.device()) {
+    refuse(
+        "A stream of another device cannot join the capture of a graph. Capture one graph on each device.");
+  }
+  std::lock_guard lock(state_lock_);
+  streams_.push_back(stream);
+}
+
+bool Capture::forbids_wait_for(DeviceIndex device) const {
+  if (device != origin_.device()) return false;
+  return mode_ == CaptureMode::kGlobal ||
+         (mode_ == CaptureMode::kThread && thread_ == std::this_thread::get_id());
+}
+
+void Capture::refuse(const std::string& sentence) {
+  {
+    std::lock_guard lock(state_lock_);
+    if (spoilt_.empty()) spoilt_ = sentence;
+  }
+  TORCH_CHECK(false, sentence);
+}
+
+std::string Capture::spoilt() const {
+  std::lock_guard lock(state_lock_);
+  return spoilt_;
+}
+
+CapturedRandom& Capture::random_of(const std::shared_ptr<PhiloxState>& generator) {
+  for (CapturedRandom& random : randoms_) {
+    if (random.generator == generator) return random;
+  }
+  TORCH_CHECK(
+      false,
+      "A random operator in the capture of a graph draws from a generator that the graph does not know. "
+      "Call register_generator_state(generator) of the graph before the capture.");
+}
+
+CapturedDraw Capture::draw(const std::shared_ptr<PhiloxState>& generator, uint64_t count) {
+  CapturedRandom& random = random_of(generator);
+  CapturedDraw draw{generator->place().seed, random.drawn, nullptr};
+  random.drawn += rounded_draws(count);
+  random.needed = std::max(random.needed, random.drawn);
+  return draw;
+}
+
+CapturedDraw Capture::draw_for_host(const std::shared_ptr<PhiloxState>& generator, uint64_t count) {
+  std::lock_guard lock(state_lock_);
+  CapturedRandom& random = random_of(generator);
+  if (random.for_host == nullptr) random.for_host = std::make_shared<Draw>(generator->place());
+  CapturedDraw drawn = draw(generator, count);
+  drawn.for_host = random.for_host;
+  return drawn;
+}
+
+CapturedDraw Capture::draw_for_kernel(const std::shared_ptr<PhiloxState>& generator, uint64_t count) {
+  // Not under the lock: the allocator asks whether the stream captures. From the capture's own pool.
+  c10::DataPtr memory = DeviceAllocator::instance().allocate_on(origin_, sizeof(Draw));
+  std::lock_guard lock(state_lock_);
+  CapturedRandom& random = random_of(generator);
+  if (random.for_kernels.get() == nullptr) random.for_kernels = std::move(memory);
+  CapturedDraw drawn = draw(generator, count);
+  drawn.for_kernels = static_cast<const uint64_t*>(random.for_kernels.get());
+  return drawn;
+}
+
+uint64_t Capture::drawn(const std::shared_ptr<PhiloxState>& generator) {
+  std::lock_guard lock(state_lock_);
+  return random_of(generator).drawn;
+}
+
+void Capture::set_drawn(const std::shared_ptr<PhiloxState>& generator, uint64_t drawn) {
+  std::lock_guard lock(state_lock_);
+  random_of(generator).drawn = drawn;
+}
+
+void Capture::hold(c10::Storage storage) {
+  std::lock_guard lock(state_lock_);
+  held_.push_back(std::move(storage));
+}
+
+void Capture::note(const std::string& what) {
+  if (!takes_notes_) return;
+  std::lock_guard lock(state_lock_);
+  notes_.push_back(what);
+}
+
+void detail::refuse_if_capturing(const Stream& stream, const char* what, const char* remedy) {
+  if (const auto capture = capture_of(stream)) {
+    capture->refuse(std::string(what) +
+                    " cannot be done while its stream captures a graph, since nothing runs before the "
+                    "graph is replayed. " +
+                    remedy);
+  }
+}
+
+void refuse_unplanned(const Stream& stream, const std::string& operator_name) {
+  if (const auto capture = capture_of(stream)) {
+    capture->refuse(
+        operator_name +
+        " cannot be captured in a graph yet, since its first call of a kind runs at once. Run the "
+        "step once before capturing it, so that every operator has a plan.");
+  }
+}
+
+void refuse_wait_for_device(DeviceIndex device) {
+  if (!any_capture()) return;
+  for (const auto& capture : active_captures()) {
+    if (!capture->forbids_wait_for(device)) continue;
+    capture->refuse(
+        "Waiting for a device cannot be done while a graph is captured on it. Wait before the capture or "
+        "after "
+        "a replay; capture_error_mode=\"thread_local\" or \"relaxed\" lets other threads wait.");
+  }
+}
+
+ReplayScope::ReplayScope(const Stream& origin, const Stream& stream)
+    : origin_(origin), stream_(stream), before_(std::exchange(current_replay, this)) {}
+
+ReplayScope::~ReplayScope() { current_replay = before_; }
+
+Stream ReplayScope::stream_for(const Stream& captured) {
+  const ReplayScope* replay = current_replay;
+  return replay != nullptr && captured == replay->origin_ ? replay->stream_ : captured;
+}
+
+}  // namespace torchplug
