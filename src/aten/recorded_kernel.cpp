@@ -14,7 +14,8 @@ RecordedKernel::RecordedKernel(const Module& module, const plug_kernel& kernel, 
 
 plug_status RecordedKernel::run() {
   const plug_call call = call_.call();
-  KernelCall replayed(module_, kernel_, ReplayScope::stream_for(stream_), {call.results, call.result_count});
+  KernelCall replayed(module_, kernel_, call.name, ReplayScope::stream_for(stream_),
+                      {call.results, call.result_count});
   if (generator_.defined()) replayed.set_generator(generator_);
   const plug_status status = replayed.run({call.args, call.arg_count}, call.flags);
   if (status != PLUG_UNSUPPORTED) return status;
