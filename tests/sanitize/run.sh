@@ -21,7 +21,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # Processes are forked before they start threads, but the sanitizer counts its own.
 export TSAN_OPTIONS=suppressions=$here/thread.supp:die_after_fork=0:halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1
 
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTORCHPLUG_TESTS=ON \
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTORCHPLUG_TESTS=ON \
   -DTORCHPLUG_SANITIZE="$sanitizer" -DCMAKE_PREFIX_PATH="$root/.venv/debian/usr" \
   -DPython_EXECUTABLE="$root/.venv/bin/python" >/dev/null
 ninja -C "$build" -j "$jobs" torchplug _C sim hello sim_tests core_tests operator_tests plan_tests standalone
