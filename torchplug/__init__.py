@@ -92,9 +92,7 @@ def from_blob(
     """
     from torchplug import _sharing
 
-    return _sharing.from_blob(
-        address, sizes, dtype, device=device, strides=strides, owner=owner
-    )
+    return _sharing.from_blob(address, sizes, dtype, device=device, strides=strides, owner=owner)
 
 
 def get_backend_meta(tensor: torch.Tensor) -> dict[str, str]:
