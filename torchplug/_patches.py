@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+from collections.abc import Callable
 from multiprocessing import reduction
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,15 @@ def finish_backward() -> None:
         _C.finish_backward()
 
 
+def _in_place_of(owner: Any, name: str) -> Callable[[Callable[..., Any]], None]:
+    """Puts the decorated function in the place of `owner.name`."""
+
+    def put(function: Callable[..., Any]) -> None:
+        setattr(owner, name, functools.wraps(getattr(owner, name))(function))
+
+    return put
+
+
 # ---- DLPack, PyTorch 2.11 to 2.13 ----
 
 EXTERNAL = dlpack.DLDeviceType.kDLExtDev
@@ -62,7 +72,8 @@ class _OnCurrentStream:
 
     def __init__(self, producer: Any, index: int) -> None:
         self._producer = producer
-        self._stream = torch.accelerator.current_stream(index).native_handle
+        current: Any = torch.accelerator.current_stream(index)  # PyTorch's stubs lack native_handle
+        self._stream = current.native_handle
 
     def __dlpack_device__(self) -> Any:
         return self._producer.__dlpack_device__()
@@ -74,19 +85,19 @@ class _OnCurrentStream:
 def replace_dlpack() -> None:
     """Teaches Tensor.__dlpack_device__, Tensor.__dlpack__ and torch.from_dlpack the device.
 
-    The first knows the literal name privateuse1 and no other. The second ignores `stream` unless the tensor
-    is CUDA's, and the third passes it for no device but CUDA; neither may a consumer see unfinished work.
-    What another library made, the third also makes known to the allocator.
+    The first knows the literal name privateuse1 and no other. The second ignores `stream` unless the tensor is
+    CUDA's, and the third passes it for no device but CUDA, so that a consumer could see unfinished work. What
+    another library made, the third also makes known to the allocator.
     """
-    device_of = torch.Tensor.__dlpack_device__
-    export = torch.Tensor.__dlpack__
-    import_from = dlpack.from_dlpack
+    device_of: Any = torch.Tensor.__dlpack_device__
+    export: Any = torch.Tensor.__dlpack__
+    import_from: Any = dlpack.from_dlpack
 
-    @functools.wraps(device_of)
+    @_in_place_of(torch.Tensor, "__dlpack_device__")
     def __dlpack_device__(self: torch.Tensor) -> Any:
         return (EXTERNAL, self.device.index) if _is_on_device(self) else device_of(self)
 
-    @functools.wraps(export)
+    @_in_place_of(torch.Tensor, "__dlpack__")
     def __dlpack__(self: torch.Tensor, *, stream: Any = -1, **options: Any) -> Any:
         if _is_on_device(self) and (stream is None or type(stream) is int):
             if stream != -1:
@@ -94,7 +105,7 @@ def replace_dlpack() -> None:
             stream = -1
         return export(self, stream=stream, **options)
 
-    @functools.wraps(import_from)
+    @_in_place_of(dlpack, "from_dlpack")
     def from_dlpack(ext_tensor: Any, **options: Any) -> torch.Tensor:
         if not isinstance(ext_tensor, torch.Tensor) and hasattr(ext_tensor, "__dlpack_device__"):
             kind, index = ext_tensor.__dlpack_device__()
@@ -105,10 +116,7 @@ def replace_dlpack() -> None:
             _C.adopt_storage(tensor.untyped_storage())
         return tensor
 
-    torch.Tensor.__dlpack_device__ = __dlpack_device__  # type: ignore[method-assign]
-    torch.Tensor.__dlpack__ = __dlpack__  # type: ignore[method-assign,assignment]
-    dlpack.from_dlpack = from_dlpack
-    torch.from_dlpack = from_dlpack
+    _in_place_of(torch, "from_dlpack")(dlpack.from_dlpack)
 
 
 # ---- other processes, PyTorch 2.11 to 2.13 ----
@@ -118,38 +126,35 @@ def replace_sharing() -> None:
     """Puts `_sharing.reduce_storage` in place, and makes share_memory_ and is_shared say what is so.
 
     PyTorch takes every device but the CPU for one whose tensors other processes can use as they are. It is right
-    if the plugin can share memory. Of other plugins' tensors a process gets copies, so that training in
-    several of them would silently go wrong.
+    if the plugin can share memory. Of other plugins' tensors a process gets copies, and training by
+    several processes would silently go wrong.
     """
-    reduce = reductions.reduce_storage
-    share = torch.UntypedStorage.share_memory_
-    is_shared = torch.UntypedStorage.is_shared
-
-    @functools.wraps(reduce)
-    def reduce_storage(storage: Any) -> Any:
-        is_ours = storage.device.type == _devices.name()
-        return _sharing.reduce_storage(storage) if is_ours else reduce(storage)
+    reduce: Any = reductions.reduce_storage
+    share: Any = torch.UntypedStorage.share_memory_
+    is_shared: Any = torch.UntypedStorage.is_shared
 
     def is_copied(storage: torch.UntypedStorage) -> bool:
         return storage.device.type == _devices.name() and not _C.can_share()
 
-    @functools.wraps(share)
-    def share_memory_(self: torch.UntypedStorage, *args: Any, **options: Any) -> Any:
+    @_in_place_of(reductions, "reduce_storage")
+    def reduce_storage(storage: Any) -> Any:
+        is_ours = storage.device.type == _devices.name()
+        return _sharing.reduce_storage(storage) if is_ours else reduce(storage)
+
+    reduction.register(torch.UntypedStorage, reductions.reduce_storage)
+
+    @_in_place_of(torch.UntypedStorage, "share_memory_")
+    def share_memory_(self: torch.UntypedStorage) -> Any:
         if is_copied(self):
             raise RuntimeError(
                 f"Memory of device '{_devices.name()}' cannot be shared between processes: its plugin has "
                 "no ipc_export. What is sent through a queue is copied."
             )
-        return share(self, *args, **options)
+        return share(self)
 
-    @functools.wraps(is_shared)
-    def untyped_is_shared(self: torch.UntypedStorage) -> bool:
+    @_in_place_of(torch.UntypedStorage, "is_shared")
+    def untyped_is_shared(self: torch.UntypedStorage) -> Any:
         return False if is_copied(self) else is_shared(self)
-
-    reductions.reduce_storage = reduce_storage
-    reduction.register(torch.UntypedStorage, reduce_storage)
-    torch.UntypedStorage.share_memory_ = share_memory_  # type: ignore[method-assign]
-    torch.UntypedStorage.is_shared = untyped_is_shared  # type: ignore[method-assign]
 
 
 # ---- storages, PyTorch 2.11 to 2.13 ----
@@ -157,15 +162,13 @@ def replace_sharing() -> None:
 
 def replace_byteswap() -> None:
     """Keeps UntypedStorage.byteswap, which follows the addresses of any device, from device memory."""
-    swap = torch.UntypedStorage.byteswap
+    swap: Any = torch.UntypedStorage.byteswap
 
-    @functools.wraps(swap)
-    def byteswap(self: torch.UntypedStorage, dtype: torch.dtype) -> None:
+    @_in_place_of(torch.UntypedStorage, "byteswap")
+    def byteswap(self: Any, dtype: torch.dtype) -> None:
         if self.device.type != _devices.name():
             swap(self, dtype)
             return
         on_cpu = self.cpu()
         swap(on_cpu, dtype)
         self.copy_(on_cpu)
-
-    torch.UntypedStorage.byteswap = byteswap  # type: ignore[method-assign]

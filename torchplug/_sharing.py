@@ -69,7 +69,7 @@ def ipc_collect() -> None:
     _C.collect()
 
 
-def reduce_storage(storage: torch.UntypedStorage) -> Reduced:
+def reduce_storage(storage: Any) -> Reduced:
     """For ForkingPickler: how another process rebuilds a storage of the device."""
     name, device = _devices.name(), storage.device
     if storage.nbytes() == 0:
@@ -96,14 +96,14 @@ def _rebuild_shared(name: str, shared: SharedStorage, passed: Any) -> torch.Unty
     return _C.receive_storage((device, handle, fd, offset, size, ticket))
 
 
-def _rebuild_from_copy(name: str, index: int, copy: torch.UntypedStorage) -> torch.UntypedStorage:
+def _rebuild_from_copy(name: str, index: int, copy: torch.UntypedStorage) -> Any:
     _check_device(name)
     return copy.to(device=torch.device(name, index))
 
 
-def _rebuild_empty(name: str) -> torch.UntypedStorage:
+def _rebuild_empty(name: str) -> Any:
     _check_device(name)
-    return torch.UntypedStorage(0, device=name)
+    return torch.UntypedStorage(0, device=name)  # type: ignore[no-untyped-call]
 
 
 def _check_device(name: str) -> None:

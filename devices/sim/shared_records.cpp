@@ -59,7 +59,7 @@ std::uint64_t SharedRecords::begin() {
   std::uint64_t last = page().latest.load();
   do {
     const std::uint64_t before = last + 1 > kSlots ? last + 1 - kSlots : 0;
-    if (!is_finished(before)) {
+    if (!is_reached(before)) {
       fail(PLUG_INTERNAL, "A shared event has ", kSlots, " records pending and room for no more.");
     }
   } while (!page().latest.compare_exchange_weak(last, last + 1));
@@ -75,24 +75,33 @@ void SharedRecords::finish(std::uint64_t record) noexcept {
 
 std::uint64_t SharedRecords::latest() const noexcept { return page().latest.load(); }
 
-bool SharedRecords::is_finished(std::uint64_t record) const noexcept {
-  return record == 0 || slot(record).finished.load() >= record;
+bool SharedRecords::is_finished(std::uint64_t record) noexcept {
+  if (is_reached(record)) return true;
+  // Its process may have reached it before it ended.
+  if (!is_lost(record) || is_reached(record)) return is_reached(record);
+  host().log(&host(), 2, "sim: a process ended before it reached a shared event; its work is lost.");
+  finish(record);
+  return true;
 }
 
-void SharedRecords::wait(std::uint64_t record) const noexcept {
-  for (Spinner spinner; !is_finished(record) && spinner.pause();) {
+void SharedRecords::wait(std::uint64_t record) noexcept {
+  for (Spinner spinner; !is_reached(record) && spinner.pause();) {
   }
   while (true) {
     const std::uint32_t changes = page().changes.load();
     if (is_finished(record)) return;
-    const std::uint64_t maker = slot(record).maker.load();
-    const bool is_known = maker >> kNumberBits == (record << kNumberBits) >> kNumberBits;
-    if (is_known && !is_alive(static_cast<std::uint32_t>(maker))) {
-      host().log(&host(), 2, "sim: a process ended before it reached a shared event; its work is lost.");
-      return;
-    }
     sleep_while(page().changes, changes);
   }
+}
+
+bool SharedRecords::is_reached(std::uint64_t record) const noexcept {
+  return record == 0 || slot(record).finished.load() >= record;
+}
+
+bool SharedRecords::is_lost(std::uint64_t record) const noexcept {
+  const std::uint64_t maker = slot(record).maker.load();
+  const bool is_known = maker >> kNumberBits == (record << kNumberBits) >> kNumberBits;
+  return is_known && !is_alive(static_cast<std::uint32_t>(maker));
 }
 
 }  // namespace torchplug::sim

@@ -22,9 +22,9 @@ class SharedRecords {
 
   // The latest record of any process; 0 if there is none.
   std::uint64_t latest() const noexcept;
-  bool is_finished(std::uint64_t record) const noexcept;
-  // Ends, with a warning, when the process that made the record ends without reaching it.
-  void wait(std::uint64_t record) const noexcept;
+  // A record whose process has ended will not be reached any more: it counts as finished, with a warning.
+  bool is_finished(std::uint64_t record) noexcept;
+  void wait(std::uint64_t record) noexcept;
 
   const MemoryFile& file() const noexcept { return file_; }
 
@@ -40,6 +40,9 @@ class SharedRecords {
     Slot slots[kSlots];
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share no locks");
+
+  bool is_reached(std::uint64_t record) const noexcept;
+  bool is_lost(std::uint64_t record) const noexcept;
 
   Page& page() const noexcept { return *reinterpret_cast<Page*>(mapping_.address()); }
   Slot& slot(std::uint64_t record) const noexcept { return page().slots[record % kSlots]; }

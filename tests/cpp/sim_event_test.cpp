@@ -36,7 +36,8 @@ TEST_F(SimEvent, an_event_never_recorded_is_ready) {
 
 // Without and with timing, and of several processes: not all of them are tasks on the stream.
 class SimEventOfEachKind : public SimEvent, public testing::WithParamInterface<std::uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(Kinds, SimEventOfEachKind, testing::Values(0u, PLUG_EVENT_TIMING, PLUG_EVENT_SHARED));
+INSTANTIATE_TEST_SUITE_P(Kinds, SimEventOfEachKind,
+                         testing::Values(0u, PLUG_EVENT_TIMING, PLUG_EVENT_SHARED));
 
 TEST_P(SimEventOfEachKind, an_event_is_ready_when_the_work_before_it_is_done) {
   const plug_event event = plugin_.event(0, GetParam());
@@ -222,7 +223,7 @@ TEST_F(SimEvent, an_event_without_a_time_has_no_elapsed_time) {
 
 TEST_F(SimEvent, flags_that_are_not_known_are_unsupported) {
   plug_event event = nullptr;
-  EXPECT_EQ(plugin_->event_create(0, PLUG_EVENT_SHARED, &event), PLUG_UNSUPPORTED);
+  EXPECT_EQ(plugin_->event_create(0, PLUG_EVENT_SHARED | PLUG_EVENT_TIMING, &event), PLUG_UNSUPPORTED);
   EXPECT_EQ(plugin_->event_create(0, 1u << 31, &event), PLUG_UNSUPPORTED);
   EXPECT_EQ(event, nullptr);
 }

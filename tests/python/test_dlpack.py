@@ -11,8 +11,6 @@ import torch
 from helpers import assert_equal
 from torch.utils.dlpack import DLDeviceType, to_dlpack
 
-from torchplug import _patches
-
 pytestmark = pytest.mark.accelerator("the CPU has a name in DLPack")
 
 SIZE = 1536
@@ -337,7 +335,9 @@ def test_c_carries_a_tensor_without_a_copy(device, exchange):
 def test_c_learns_the_current_stream(device, module, exchange):
     side, seen = module.Stream(), ctypes.c_void_p()
     with module.stream(side):
-        assert exchange.current_stream(DLDeviceType.kDLExtDev, device.index, ctypes.byref(seen)) == 0
+        assert (
+            exchange.current_stream(DLDeviceType.kDLExtDev, device.index, ctypes.byref(seen)) == 0
+        )
     assert seen.value == side.native_handle
 
 
@@ -380,5 +380,3 @@ def test_the_import_patch_is_still_needed(device):
     producer = Producer(torch.ones(2, device=device))
     originals()["import"](producer)
     assert "stream" not in producer.asked[0]
-    assert torch.from_dlpack is torch.utils.dlpack.from_dlpack
-    assert _patches.EXTERNAL == DLDeviceType.kDLExtDev

@@ -86,7 +86,9 @@ def test_memory_from_outside_is_used_as_it_is(device):
     y[1].add_(1)
     assert list(buffer) == [0, 2, 4, 7, 9, 11]
     assert torch.from_dlpack(y).sum().item() == sum(buffer)
-    overlapping = torchplug.from_blob(ctypes.addressof(buffer) + 8, (4,), device=device, owner=buffer)
+    overlapping = torchplug.from_blob(
+        ctypes.addressof(buffer) + 8, (4,), device=device, owner=buffer
+    )
     assert overlapping.tolist() == [4, 7, 9, 11]
     assert torch.cat([y.view(-1), overlapping]).tolist() == [0, 2, 4, 7, 9, 11, 4, 7, 9, 11]
 

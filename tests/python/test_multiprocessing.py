@@ -4,6 +4,7 @@ import gc
 import inspect
 import os
 import signal
+import time
 from multiprocessing.reduction import ForkingPickler
 
 import pytest
@@ -66,7 +67,9 @@ VALUES = {
 @pytest.mark.parametrize("name", VALUES)
 def test_tensors_arrive_as_they_are(device, child, nothing_left, name):
     expected = VALUES[name]()
-    sent = torch.empty_strided(expected.shape, expected.stride(), dtype=expected.dtype, device=device)
+    sent = torch.empty_strided(
+        expected.shape, expected.stride(), dtype=expected.dtype, device=device
+    )
     sent.copy_(expected)
     assert child(sharing_child.places, sent) == [str(device)]
     assert child(sharing_child.values, sent) == expected.tolist()
@@ -322,7 +325,6 @@ def test_memory_stays_usable_when_the_process_that_sent_it_ends(device, tmp_path
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     done = run_python(code, device, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
-    os.waitid  # noqa: B018 - the child is not ours: it says in the file when it has ended
     assert wait_for(report) == "[1.0, 2.0, 3.0, 4.0]"
 
 
@@ -343,8 +345,6 @@ def work(queue, received, report):
 
 def wait_for(path):
     """What is in the file, once it is there."""
-    import time
-
     limit = time.monotonic() + TIMEOUT
     while not path.exists():
         assert time.monotonic() < limit, f"{path} did not appear"

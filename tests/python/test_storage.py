@@ -23,7 +23,9 @@ def bytes_on(device, values=(1, 2, 3, 4)):
 def test_elements_are_read_and_written(device):
     storage = bytes_on(device)
     assert len(storage) == storage.size() == storage.nbytes() == 4
-    assert storage[2] == 3 and storage[-1] == 4 and list(storage) == storage.tolist() == [1, 2, 3, 4]
+    assert (
+        storage[2] == 3 and storage[-1] == 4 and list(storage) == storage.tolist() == [1, 2, 3, 4]
+    )
     storage[2] = 9
     storage[:2] = 7
     assert storage.tolist() == [7, 7, 9, 4]
@@ -61,7 +63,7 @@ def test_the_methods_named_after_the_device(device):
     assert getattr(moved, f"is_{device.type}") and not getattr(host, f"is_{device.type}")
     typed = torch.arange(3.0).storage()
     assert getattr(typed, device.type)().tolist() == [0, 1, 2]
-    with pytest.raises((RuntimeError, AssertionError), match="(?i)cuda"):
+    with pytest.raises((RuntimeError, AssertionError), match=r"(?i)cuda"):
         moved.cuda()
 
 
@@ -95,7 +97,9 @@ def test_bytes_are_swapped(device, dtype):
     host.untyped_storage().byteswap(dtype)
     there.untyped_storage().byteswap(dtype)
     assert there.untyped_storage().tolist() == host.untyped_storage().tolist()
-    assert there.untyped_storage().tolist() != torch.arange(1, 4).to(dtype).untyped_storage().tolist()
+    assert (
+        there.untyped_storage().tolist() != torch.arange(1, 4).to(dtype).untyped_storage().tolist()
+    )
 
 
 @pytest.mark.accelerator("the CPU needs no patch")
@@ -112,7 +116,7 @@ def test_storages_are_saved_and_loaded(device):
     file.seek(0)
     back = torch.load(file, weights_only=False)
     assert back.device == device and back.tolist() == [0, 1, 2]
-    again = pickle.loads(pickle.dumps(typed))  # noqa: S301 - our own
+    again = pickle.loads(pickle.dumps(typed))
     assert again.device == device and again.tolist() == [0, 1, 2]
 
 
@@ -152,7 +156,7 @@ def test_a_parameter_is_copied_whole(device):
     parameter = Parameter(torch.arange(3.0, device=device))
     for duplicate in (
         copy.deepcopy(parameter),
-        pickle.loads(pickle.dumps(parameter)),  # noqa: S301 - our own
+        pickle.loads(pickle.dumps(parameter)),
     ):
         assert type(duplicate) is Parameter and duplicate.device == device
         assert duplicate.requires_grad and duplicate.is_leaf
