@@ -1,0 +1,37 @@
+#pragma once
+// What differs between the releases of PyTorch that torchplug is built against.
+
+#include <c10/core/AllocatorConfig.h>
+
+namespace torchplug::compat {
+
+// A setting from 2.12 on; before that a constant of 20 MiB.
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t large_segment_size() {
+  if constexpr (requires { Config::large_segment_size(); }) {
+    return Config::large_segment_size();
+  } else {
+    return size_t{20} << 20;
+  }
+}
+
+// The two limits on pinned blocks are settings from 2.13 on; before that there were none.
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t pinned_max_round_threshold() {
+  if constexpr (requires { Config::pinned_max_round_threshold(); }) {
+    return Config::pinned_max_round_threshold();
+  } else {
+    return std::numeric_limits<size_t>::max();
+  }
+}
+
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t pinned_max_cached_size() {
+  if constexpr (requires { Config::pinned_max_cached_size(); }) {
+    return Config::pinned_max_cached_size();
+  } else {
+    return std::numeric_limits<size_t>::max();
+  }
+}
+
+}  // namespace torchplug::compat
