@@ -130,9 +130,10 @@ int main(int argc, char** argv) {
   for (const Case& measured : kCases) {
     if (!wanted(measured, options)) continue;
     const std::vector<double> rounds = measure(measured, options);
-    std::printf("%s  \"%s\": {\"device\": %.1f, \"figure\": %.1f, \"low\": %.1f, \"high\": %.1f, \"rounds\": %zu}",
-                separator, measured.name, quantile(rounds, 0.5), quantile(rounds, 0.5),
-                quantile(rounds, 0.25), quantile(rounds, 0.75), rounds.size());
+    std::printf(
+        "%s  \"%s\": {\"device\": %.1f, \"figure\": %.1f, \"low\": %.1f, \"high\": %.1f, \"rounds\": %zu}",
+        separator, measured.name, quantile(rounds, 0.5), quantile(rounds, 0.5), quantile(rounds, 0.25),
+        quantile(rounds, 0.75), rounds.size());
     separator = ",\n";
   }
   std::printf("\n}\n");

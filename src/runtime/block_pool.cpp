@@ -51,10 +51,8 @@ Block* BlockPool::take(const Stream& stream, size_t bytes) {
     Books::Session session(books_);
     return caches_ ? find(wanted) : nullptr;
   };
+  take_back_passed();
   if (Block* block = find_now()) return block;
-  if (take_back_passed()) {
-    if (Block* block = find_now()) return block;
-  }
   try {
     // Before our own lock: a kernel that asks for scratch memory holds it already.
     const auto calls = lock_calls(active_module());
@@ -128,22 +126,21 @@ void BlockPool::give_later(Block* block, const Context& context) {
   pending_.add(block);
 }
 
-bool BlockPool::take_back_passed() {
-  if (pending_.is_empty()) return false;
+void BlockPool::take_back_passed() {
+  if (C10_LIKELY(pending_.is_empty())) return;
   {
     Books::Session session(books_);
-    if (is_capturing()) return false;
+    if (is_capturing()) return;
   }
   const auto calls = lock_calls(active_module());
   const std::vector<Block*> passed = pending_.take_passed();
-  if (passed.empty()) return false;
+  if (passed.empty()) return;
   Books::Session session(books_);
   for (Block* block : passed) {
     record("free_completed", *block, nullptr);
     books_.end_wait(kind_of(*block), *block);
     put_away(block);
   }
-  return true;
 }
 
 void BlockPool::put_away(Block* block) {

@@ -129,8 +129,8 @@ class BlockPool {
   // With the books closed:
   void give_later(Block* block, const Context& context);
   void give_uncached(Block* block, const Context& context);
-  // Blocks whose other streams have passed are free again. Whether there were any.
-  bool take_back_passed();
+  // Blocks whose other streams have passed are free again.
+  void take_back_passed();
   bool is_allowed(size_t bytes, std::string& said);
   void free_segment(Segment& segment);
 
