@@ -91,7 +91,7 @@ void record_stream(const c10::DataPtr& data, const c10::Stream& stream) {
 
 plug_mem memory_of(const c10::DataPtr& data) {
   if (data.get() == nullptr) return {nullptr, 0, plugin_index(data.device().index()), 0};
-  return DeviceAllocator::instance().locate(data.get()).memory();
+  return DeviceAllocator::instance().locate(data).memory();
 }
 
 void* host_view_of(const at::TensorBase& tensor) {
@@ -103,7 +103,7 @@ void* host_view_of(const at::TensorBase& tensor) {
 }
 
 void* host_view_of(const c10::DataPtr& data) {
-  return data.get() == nullptr ? nullptr : host_address(DeviceAllocator::instance().locate(data.get()));
+  return data.get() == nullptr ? nullptr : host_address(DeviceAllocator::instance().locate(data));
 }
 
 at::Tensor from_blob(void* base, at::IntArrayRef sizes, at::OptionalIntArrayRef strides, at::ScalarType dtype,

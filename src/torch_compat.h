@@ -1,9 +1,44 @@
 #pragma once
 // What differs between the releases of PyTorch that torchplug is built against.
 
+#include <c10/core/AllocatorConfig.h>
+
 // torch.accelerator.Graph, and the registry that a device enters its graphs in, are there from 2.12 on.
 #if __has_include(<ATen/core/GraphImplInterface.h>)
 #define TORCHPLUG_HAS_ACCELERATOR_GRAPH 1
 #else
 #define TORCHPLUG_HAS_ACCELERATOR_GRAPH 0
 #endif
+
+namespace torchplug::compat {
+
+// A setting from 2.12 on; before that a constant of 20 MiB.
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t large_segment_size() {
+  if constexpr (requires { Config::large_segment_size(); }) {
+    return Config::large_segment_size();
+  } else {
+    return size_t{20} << 20;
+  }
+}
+
+// The two limits on pinned blocks are settings from 2.13 on; before that there were none.
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t pinned_max_round_threshold() {
+  if constexpr (requires { Config::pinned_max_round_threshold(); }) {
+    return Config::pinned_max_round_threshold();
+  } else {
+    return std::numeric_limits<size_t>::max();
+  }
+}
+
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t pinned_max_cached_size() {
+  if constexpr (requires { Config::pinned_max_cached_size(); }) {
+    return Config::pinned_max_cached_size();
+  } else {
+    return std::numeric_limits<size_t>::max();
+  }
+}
+
+}  // namespace torchplug::compat

@@ -3,13 +3,15 @@
 // are plenty and memory is not: a device runs out when its bytes are used up, not when what is free
 // lies scattered.
 // The guarded view is what PyTorch holds, and any access to it faults; the open view is what
-// kernels, copies and borrowed operators use. Owned by a Device; any thread may call anything.
+// kernels, copies and borrowed operators use. Addresses can also be reserved, and memory mapped into parts
+// of them later; until then the open view faults there too. Owned by a Device; any thread may call anything.
 
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "free_ranges.h"
 #include "mapping.h"
@@ -28,7 +30,14 @@ class Arena {
   void* allocate(std::uint64_t bytes);
   void release(void* base);
 
-  // The open address of an allocation.
+  // Addresses without memory, and memory for a part of them. Sizes and offsets are multiples of kMapUnit.
+  static constexpr std::uint64_t kMapUnit = 2 << 20;
+  void* reserve(std::uint64_t bytes);
+  void unreserve(void* base);
+  void map(void* base, std::uint64_t offset, std::uint64_t bytes);
+  void unmap(void* base, std::uint64_t offset, std::uint64_t bytes);
+
+  // The open address of an allocation or a reservation.
   std::byte* view(const void* base) const;
 
   // Where an allocation lies in the file that all of the device's memory is.
@@ -47,6 +56,16 @@ class Arena {
   std::uint64_t total_bytes() const noexcept { return limit_; }
 
  private:
+  struct Reservation {
+    std::uint64_t taken_offset;  // what free_ gave: more than is used, so that the rest begins on a page
+    std::uint64_t taken_size;
+    std::vector<bool> mapped;  // by unit
+  };
+
+  // Guarded by mutex_. The units [offset, offset + bytes) of a reservation, all of which are mapped or not.
+  Reservation& reserved_range(const void* base, std::uint64_t offset, std::uint64_t bytes, bool mapped);
+  // Lets the open view of the range be used, or not.
+  void open(const void* base, std::uint64_t offset, std::uint64_t bytes, bool usable) const;
   // Guarded by mutex_. The size of the allocation at `base`; fails where there is none.
   std::uint64_t allocated_size(const void* base) const;
   std::uint64_t offset_of(const void* base) const noexcept;
@@ -62,6 +81,7 @@ class Arena {
   FreeRanges free_;
   std::uint64_t used_ = 0;
   std::unordered_map<const void*, std::uint64_t> allocated_;  // guarded address to rounded size
+  std::unordered_map<const void*, Reservation> reserved_;
 };
 
 }  // namespace torchplug::sim

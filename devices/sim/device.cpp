@@ -57,6 +57,7 @@ plug_device_info Device::info() const {
   info.uuid[kUuid.size()] = static_cast<std::uint8_t>(index_);
   info.priority_high = kHighPriority;
   info.priority_low = kLowPriority;
+  info.map_bytes = Arena::kMapUnit;
   return info;
 }
 

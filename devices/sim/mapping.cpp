@@ -74,6 +74,12 @@ Mapping::~Mapping() {
   if (address_ != nullptr) munmap(address_, size_);
 }
 
+void Mapping::protect(std::uint64_t offset, std::uint64_t size, int protection) const {
+  if (mprotect(address_ + offset, size, protection) != 0) {
+    fail(PLUG_INTERNAL, "mprotect failed: ", system_words(errno), ".");
+  }
+}
+
 std::uint64_t page_size() noexcept {
   static const auto size = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   return size;

@@ -41,6 +41,8 @@ class Mapping {
   ~Mapping();
 
   std::byte* address() const noexcept { return address_; }
+  // Whole pages.
+  void protect(std::uint64_t offset, std::uint64_t size, int protection) const;
 
  private:
   std::byte* address_;

@@ -69,6 +69,22 @@ plug_status mem_free(std::int32_t device, void* base) {
   return guarded([&] { open_device(device).arena().release(base); });
 }
 
+plug_status mem_reserve(std::int32_t device, std::uint64_t bytes, void** base) {
+  return guarded([&] { *base = open_device(device).arena().reserve(bytes); });
+}
+
+plug_status mem_unreserve(std::int32_t device, void* base) {
+  return guarded([&] { open_device(device).arena().unreserve(base); });
+}
+
+plug_status mem_map(std::int32_t device, void* base, std::uint64_t offset, std::uint64_t bytes) {
+  return guarded([&] { open_device(device).arena().map(base, offset, bytes); });
+}
+
+plug_status mem_unmap(std::int32_t device, void* base, std::uint64_t offset, std::uint64_t bytes) {
+  return guarded([&] { open_device(device).arena().unmap(base, offset, bytes); });
+}
+
 plug_status mem_info(std::int32_t device, std::uint64_t* free_bytes, std::uint64_t* total_bytes) {
   return guarded([&] {
     const Arena& arena = open_device(device).arena();
@@ -317,10 +333,10 @@ constexpr plug_runtime kRuntime = {
     .ipc_import_event = ipc_import_event,
     .stream_native = stream_native,
     .stream_import = stream_import,
-    .mem_reserve = nullptr,
-    .mem_unreserve = nullptr,
-    .mem_map = nullptr,
-    .mem_unmap = nullptr,
+    .mem_reserve = mem_reserve,
+    .mem_unreserve = mem_unreserve,
+    .mem_map = mem_map,
+    .mem_unmap = mem_unmap,
 };
 
 constinit plug_module the_module = {

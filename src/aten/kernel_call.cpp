@@ -66,7 +66,7 @@ plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
   }
   try {
     c10::DataPtr data = DeviceAllocator::instance().allocate_on(stream_, bytes);
-    *mem = DeviceAllocator::instance().locate(data.get()).memory();
+    *mem = DeviceAllocator::instance().locate(data).memory();
     scratch_.push_back(std::move(data));
     return PLUG_OK;
   } catch (const c10::Error& error) {

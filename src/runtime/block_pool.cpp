@@ -1,213 +1,254 @@
 #include "runtime/block_pool.h"
 
 #include <c10/util/Exception.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <exception>
 #include <utility>
 
-#include "runtime/address_index.h"
-#include "runtime/memory_events.h"
+#include "immortal.h"
+#include "plugin/serialize.h"
 
 namespace torchplug {
 namespace {
 
-using c10::CachingAllocator::StatArray;
-using c10::CachingAllocator::StatType;
-
 constexpr size_t kMinimum = 512;
-constexpr size_t kSmall = size_t{1} << 20;
-constexpr size_t kLargeStep = size_t{2} << 20;
+constexpr size_t kSmallSize = size_t{1} << 20;
 
-// Few distinct sizes, so that cached blocks fit again: eight to a doubling below 1 MiB, then
-// multiples of 2 MiB.
-size_t round_up(size_t bytes) {
-  size_t step = kLargeStep;
-  if (bytes <= kSmall) {
-    step = kMinimum;
-    while (step * 16 < bytes) step *= 2;
-  }
-  return (bytes + step - 1) / step * step;
-}
-
-// The place of a small rounded size among all of them: 512, 1024, ... 8192, then eight to a doubling.
-size_t size_class(size_t rounded) {
-  const size_t units = rounded / kMinimum;
-  if (units <= 16) return units;
-  const auto doublings = static_cast<size_t>(std::bit_width(units - 1)) - 4;
-  return 8 * doublings + (units >> doublings);
-}
-
-std::atomic<size_t> hidden_blocks{0};
-
-template <class Function>
-void for_each_stat(StatArray& stats, size_t bytes, Function function) {
-  const auto pool = bytes <= kSmall ? StatType::SMALL_POOL : StatType::LARGE_POOL;
-  function(stats[static_cast<size_t>(StatType::AGGREGATE)]);
-  function(stats[static_cast<size_t>(pool)]);
-}
-
-void increase(StatArray& stats, size_t bytes, size_t amount) {
-  for_each_stat(stats, bytes, [amount](auto& stat) { stat.increase(amount); });
-}
-
-void decrease(StatArray& stats, size_t bytes, size_t amount) {
-  for_each_stat(stats, bytes, [amount](auto& stat) { stat.decrease(amount); });
-}
-
-template <class Function>
-void for_each_array(c10::CachingDeviceAllocator::DeviceStats& stats, Function function) {
-  for (auto* array : {&stats.allocation, &stats.segment, &stats.allocated_bytes, &stats.reserved_bytes,
-                      &stats.requested_bytes}) {
-    for (auto& stat : *array) function(stat);
-  }
-}
-
-std::string in_words(size_t bytes) {
-  if (bytes < kSmall) return std::to_string(bytes) + " bytes";
-  const size_t tenths = bytes * 10 / kSmall;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
-}
-
-// Addresses for a device whose memory cannot be addressed: PyTorch adds offsets to them, nobody
-// follows them.
-char* reserve_addresses(size_t bytes) {
-  void* address = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  TORCH_CHECK_WITH(OutOfMemoryError, address != MAP_FAILED, "No address space is left for ", bytes,
-                   " bytes.");
-  return static_cast<char*>(address);
+// Every block is as well aligned as what mem_alloc gives.
+size_t unit_of(DeviceIndex device) {
+  return std::max<size_t>(kMinimum, std::bit_ceil(device_info(device).alignment));
 }
 
 }  // namespace
 
-void count_hidden_block(int change) noexcept { hidden_blocks += static_cast<size_t>(change); }
+BlockPool::BlockPool(DeviceIndex device)
+    : device_(device),
+      unit_(unit_of(device)),
+      unit_shift_(std::countr_zero(unit_)),
+      own_({0, 0}, store_, plugin_memory()) {}
 
-// Blocks for those who asked for a pool of their own. Guarded by the lock of the BlockPool, its shelves by
-// shelf_lock_.
-struct PrivatePool {
-  int users = 0;
-  std::vector<BlockPool::Shelf> shelves;
-};
-
-bool has_hidden_blocks() noexcept { return hidden_blocks.load(std::memory_order_relaxed) != 0; }
-
-inline BlockPool::Shelf& BlockPool::shelf(PrivatePool* pool, const Stream& stream) {
-  Shelves& shelves = C10_LIKELY(pool == nullptr) ? shelves_ : pool->shelves;
-  const auto index = static_cast<size_t>(stream.id());
-  if (C10_UNLIKELY(index >= shelves.size())) shelves.resize(index + 1);
-  return shelves[index];
+BlockPool::Request BlockPool::request(const Stream& stream, size_t bytes) const {
+  const AllocatorSettings settings = allocator_settings();
+  const size_t rounded = rounded_size(bytes, unit_);
+  return {
+      stream, bytes, rounded, rounded <= kSmallSize, settings, MemoryHistory::gather(ContextLevel::kState)};
 }
 
-inline void BlockPool::cache(Block* block) {
-  Shelf& owner = shelf(block->pool, block->stream);
-  if (block->bytes <= kSmall) {
-    block->next = std::exchange(owner.small[size_class(block->bytes)], block);
-  } else {
-    owner.large.emplace(block->bytes, block);
-  }
-  cached_bytes_ += block->bytes;
+bool BlockPool::can_expand(const Request& request) const {
+  return request.settings.expandable && runtime().mem_reserve != nullptr &&
+         device_info(device_).map_bytes != 0 && request.pool->source == plugin_memory();
 }
 
-// A block of the next class is at most an eighth longer, except among the smallest.
-inline Block* BlockPool::find_small(Shelf& shelf, size_t bytes) {
-  const size_t fitting = size_class(bytes);
-  const size_t longest = fitting < 8 ? fitting : std::min(fitting + 2, kClassCount) - 1;
-  for (size_t place = fitting; place <= longest; ++place) {
-    if (Block* block = shelf.small[place]) {
-      shelf.small[place] = std::exchange(block->next, nullptr);
-      return block;
-    }
-  }
-  return nullptr;
-}
-
-inline Block* BlockPool::find_cached(PrivatePool* pool, const Stream& stream, size_t bytes) {
-  Shelf& owner = shelf(pool, stream);
-  Block* block = bytes <= kSmall ? find_small(owner, bytes) : find_large(owner, bytes);
-  if (block != nullptr) cached_bytes_ -= block->bytes;
-  return block;
-}
-
-inline void BlockPool::count_taken(Block& block, size_t requested) {
-  block.requested = requested;
-  increase(stats_.allocation, block.bytes, 1);
-  increase(stats_.allocated_bytes, block.bytes, block.bytes);
-  increase(stats_.requested_bytes, block.bytes, block.requested);
-}
-
-inline void BlockPool::count_given(const Block& block) {
-  decrease(stats_.allocation, block.bytes, 1);
-  decrease(stats_.allocated_bytes, block.bytes, block.bytes);
-  decrease(stats_.requested_bytes, block.bytes, block.requested);
-}
-
-Block* BlockPool::take_quickly(const Stream& stream, size_t bytes) {
-  if (bytes > kSmall || must_look_.load(std::memory_order_relaxed)) return nullptr;
-  std::lock_guard guard(shelf_lock_);
-  Block* block = find_cached(nullptr, stream, round_up(bytes));
-  if (block != nullptr) count_taken(*block, bytes);
-  return block;
-}
-
-bool BlockPool::give_quickly(Block* block) {
-  if (!block->used_on.empty()) return false;
-  std::lock_guard guard(shelf_lock_);
-  count_given(*block);
-  cache(block);
-  return true;
+SplitRules BlockPool::rules(const Request& request) const {
+  return {unit_, request.settings.max_split, request.settings.max_rounding, request.pool->may_split,
+          can_expand(request)};
 }
 
 Block* BlockPool::take(const Stream& stream, size_t bytes) {
-  cache_all(take_finished());
-  const size_t rounded = std::max(round_up(bytes), bytes);  // the round one may be too large a number
-  PrivatePool* pool = private_pool_for(stream);
-  {
-    std::lock_guard guard(shelf_lock_);
-    if (Block* block = find_cached(pool, stream, rounded)) {
-      count_taken(*block, bytes);
-      return block;
-    }
+  Request wanted = request(stream, bytes);
+  const auto find_now = [&] {
+    Books::Session session(books_);
+    return caches_ ? find(wanted) : nullptr;
+  };
+  take_back_passed();
+  if (Block* block = find_now()) return block;
+  try {
+    // Before our own lock: a kernel that asks for scratch memory holds it already.
+    const auto calls = lock_calls(active_module());
+    std::lock_guard growth(growth_lock_);
+    return take_new(wanted);
+  } catch (const c10::OutOfMemoryError&) {
+    DeviceAllocator::instance().tell_out_of_memory_observers(device_, wanted.rounded);
+    throw;
   }
-  Block* block = make(pool, stream, rounded);
-  std::lock_guard guard(shelf_lock_);
-  count_taken(*block, bytes);
+}
+
+Block* BlockPool::find(Request& request) {
+  request.pool = &pool_for(request.stream);
+  books_.max_split_size = request.settings.max_split;
+  permit_quick_ways();
+  const bool has_shelf = request.is_small && !request.pool->is_private();
+  if (has_shelf && !MemoryHistory::is_enabled()) {
+    Shelf& shelf = make_shelf(request.stream);
+    Block* block = books_.take_shelved(shelf, request.rounded >> unit_shift_, request.rounded, request.bytes);
+    if (block != nullptr) return block;
+  }
+  return find_in(*request.pool, request);
+}
+
+Block* BlockPool::find_in(MemoryPool& pool, const Request& request) {
+  Block* block = pool.heap(request.is_small).take(request.stream, request.rounded, rules(request));
+  if (block == nullptr) return nullptr;
+  note_idle();
+  return hand_out(request, block);
+}
+
+// A block whose allocation is recorded goes back the slow way, where that is forgotten.
+Block* BlockPool::hand_out(const Request& request, Block* block) {
+  block->requested = request.bytes;
+  block->context = request.context;
+  if (Shelf* shelf = counting_shelf(*block)) {
+    books_.take(*shelf, *block);
+    const bool fits = shelf->is_expandable() == block->segment->is_expandable;
+    block->shelf = fits && block->context == nullptr ? shelf : nullptr;
+  } else {
+    books_.take(kind_of(*block), *block);
+  }
+  record("alloc", *block, request.context);
   return block;
 }
 
 void BlockPool::give(Block* block) {
-  if (give_quickly(block)) return;
+  const Context context = MemoryHistory::gather(ContextLevel::kAll);
+  if (!block->segment->is_cached) return give_uncached(block, context);
+  if (!block->used_on.empty()) return give_later(block, context);
+  Books::Session session(books_);
+  record("free_requested", *block, context);
+  record("free_completed", *block, context);
+  if (block->shelf != nullptr && books_.shelve(*block->shelf, block, block->bytes >> unit_shift_)) return;
+  count_given(*block);
+  put_away(block);
+}
+
+void BlockPool::give_later(Block* block, const Context& context) {
   {
-    std::lock_guard guard(shelf_lock_);
+    Books::Session session(books_);
+    record("free_requested", *block, context);
     count_given(*block);
+    books_.begin_wait(kind_of(*block), *block);
+    block->state = BlockState::kPending;
+    if (is_capturing()) {
+      deferred_.push_back(block);
+      return;
+    }
   }
-  if (is_capturing()) {
-    deferred_.push_back(block);
+  pending_.add(block);
+}
+
+void BlockPool::take_back_passed() {
+  if (C10_LIKELY(pending_.is_empty())) return;
+  {
+    Books::Session session(books_);
+    if (is_capturing()) return;
+  }
+  const auto calls = lock_calls(active_module());
+  const std::vector<Block*> passed = pending_.take_passed();
+  if (passed.empty()) return;
+  Books::Session session(books_);
+  for (Block* block : passed) {
+    record("free_completed", *block, nullptr);
+    books_.end_wait(kind_of(*block), *block);
+    put_away(block);
+  }
+}
+
+void BlockPool::put_away(Block* block) {
+  block->segment->pool->heap(block->segment->is_small).give(block);
+  note_idle();
+}
+
+void BlockPool::count_given(const Block& block) {
+  if (Shelf* shelf = counting_shelf(block)) {
+    books_.give(*shelf, block);
   } else {
-    record_uses(block);
+    books_.give(kind_of(block), block);
   }
 }
 
-void BlockPool::record_uses(Block* block) {
-  Pending pending{block, {}};
-  for (const Stream& stream : block->used_on) {
-    pending.events.push_back(std::make_unique<Event>(stream.device(), /*with_timing=*/false));
-    pending.events.back()->record(stream);
-  }
-  block->used_on.clear();
-  pending_.push_back(std::move(pending));
-  look_for_slow_path();
+void BlockPool::record_use(Block* block, const Stream& user) {
+  Books::Session session(books_);
+  add_use(*block, user);
 }
 
-void BlockPool::look_for_slow_path() { must_look_ = !pending_.empty() || !redirections_.empty(); }
+void BlockPool::record_use(const void* address, const Stream& user) {
+  Books::Session session(books_);
+  if (Block* block = block_at(address)) add_use(*block, user);
+}
+
+void BlockPool::add_use(Block& block, const Stream& user) {
+  auto& used_on = block.used_on;
+  const bool known =
+      user == block.stream || std::find(used_on.begin(), used_on.end(), user) != used_on.end();
+  if (known) return;
+  used_on.push_back(user);
+  block.shelf = nullptr;
+}
+
+Block* BlockPool::block_at(const void* address) const {
+  const char* wanted = static_cast<const char*>(address);
+  const auto after = segments_.upper_bound(wanted);
+  if (after == segments_.begin()) return nullptr;
+  Block* block = std::prev(after)->second->first;
+  while (block != nullptr && wanted >= block->address + block->bytes) block = block->after;
+  return block;
+}
+
+void BlockPool::record(const char* action, const Block& block, const Context& context) {
+  if (C10_LIKELY(!MemoryHistory::is_enabled())) return;
+  history_.record(action, reinterpret_cast<uint64_t>(block.address), block.requested, block.stream,
+                  block.segment->pool->id, context != nullptr ? context : block.context);
+}
+
+Shelf* BlockPool::counting_shelf(const Block& block) {
+  const Segment& segment = *block.segment;
+  const bool counts = segment.is_small && segment.is_cached && !segment.pool->is_private();
+  return counts ? &make_shelf(block.stream) : nullptr;
+}
+
+Shelf& BlockPool::make_shelf(const Stream& stream) {
+  const auto id = static_cast<size_t>(stream.id());
+  const auto make = [&] {
+    Shelf* shelf = immortal<Shelf>(allocator_settings().expandable && runtime().mem_reserve != nullptr);
+    books_.add_shelf(*shelf);
+    return shelf;
+  };
+  if (C10_UNLIKELY(id >= kShelves)) {
+    Shelf*& place = more_shelves_[stream.id()];
+    if (place == nullptr) place = make();
+    return *place;
+  }
+  Shelf* made = shelves_[id].load(std::memory_order_relaxed);
+  if (made != nullptr) return *made;
+  made = make();
+  shelves_[id].store(made, std::memory_order_release);
+  return *made;
+}
+
+void BlockPool::empty_shelf(Shelf& shelf) {
+  for (Block* block : books_.clear(shelf)) block->segment->pool->small.give(block);
+  note_idle();
+}
+
+void BlockPool::empty_shelves() {
+  for (Shelf* shelf : books_.shelves()) empty_shelf(*shelf);
+}
+
+void BlockPool::note_idle() {
+  for (bool is_small : {true, false}) {
+    IdleSplits idle = own_.heap(is_small).idle();
+    for (const auto& [id, pool] : private_pools_) {
+      const IdleSplits more = pool->heap(is_small).idle();
+      idle.count += more.count;
+      idle.bytes += more.bytes;
+    }
+    books_.set_idle(kind_of(is_small), idle);
+  }
+}
+
+// Whatever must be known at once closes the quick ways.
+void BlockPool::permit_quick_ways() {
+  const bool unseen = !MemoryHistory::is_enabled();
+  books_.permit(unseen && caches_ && redirections_.empty() && !rounds_to_divisions(), unseen);
+}
+
+// ---- pools ----
 
 // The latest that takes the stream.
-PrivatePool* BlockPool::private_pool_for(const Stream& stream) {
+MemoryPool& BlockPool::pool_for(const Stream& stream) {
   const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
                                   [&](const Redirection& way) { return way.goes_there(stream); });
-  return found == redirections_.rend() ? nullptr : private_pools_.at(found->pool).get();
+  return found == redirections_.rend() ? own_ : *private_pools_.at(found->pool);
 }
 
 bool BlockPool::is_capturing() const {
@@ -215,200 +256,166 @@ bool BlockPool::is_capturing() const {
                      [](const Redirection& way) { return way.captures; });
 }
 
+void BlockPool::make_pool(c10::MempoolId_t id, const PoolOptions& options) {
+  Books::Session session(books_);
+  MemoryPool& pool = use_pool(id);
+  if (options.source != nullptr) pool.source = options.source;
+  pool.may_split = options.may_split;
+  pool.helps_others = options.helps_others;
+}
+
+MemoryPool& BlockPool::use_pool(c10::MempoolId_t id) {
+  std::unique_ptr<MemoryPool>& place = private_pools_[id];
+  if (place == nullptr) place = std::make_unique<MemoryPool>(id, store_, own_.source);
+  ++place->users;
+  return *place;
+}
+
 void BlockPool::begin_allocate_to(c10::MempoolId_t pool, std::function<bool(const Stream&)> goes_there,
                                   bool captures) {
-  std::shared_ptr<PrivatePool>& place = private_pools_[pool];
-  if (place == nullptr) place = std::make_shared<PrivatePool>();
-  ++place->users;
+  Books::Session session(books_);
+  use_pool(pool);
   redirections_.push_back({pool, std::move(goes_there), captures});
-  look_for_slow_path();
+  permit_quick_ways();
 }
 
 void BlockPool::end_allocate_to(c10::MempoolId_t pool) {
-  const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
-                                  [&](const Redirection& way) { return way.pool == pool; });
-  TORCH_CHECK(found != redirections_.rend(), "Nothing is being allocated to the memory pool (", pool.first,
-              ", ", pool.second, "): end_allocate_to_pool needs a begin_allocate_to_pool before it.");
-  redirections_.erase(std::next(found).base());
-  look_for_slow_path();
-  if (is_capturing()) return;
-  for (Block* block : std::exchange(deferred_, {})) record_uses(block);
+  std::vector<Block*> waiting;
+  {
+    Books::Session session(books_);
+    const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
+                                    [&](const Redirection& way) { return way.pool == pool; });
+    TORCH_CHECK(found != redirections_.rend(), "Nothing is being allocated to the memory pool (", pool.first,
+                ", ", pool.second, "): end_allocate_to_pool needs a begin_allocate_to_pool before it.");
+    redirections_.erase(std::next(found).base());
+    permit_quick_ways();
+    if (!is_capturing()) waiting.swap(deferred_);
+  }
+  for (Block* block : waiting) pending_.add(block);
 }
 
 void BlockPool::release_pool(c10::MempoolId_t pool) {
+  const auto calls = lock_calls(active_module());
+  std::lock_guard growth(growth_lock_);
+  {
+    Books::Session session(books_);
+    const auto found = private_pools_.find(pool);
+    TORCH_CHECK(found != private_pools_.end() && found->second->users > 0, "The memory pool (", pool.first,
+                ", ", pool.second, ") has no user left that could release it.");
+    if (--found->second->users > 0) return;
+  }
+  release(pool);
+}
+
+int BlockPool::users_of(c10::MempoolId_t pool) {
+  Books::Session session(books_);
   const auto found = private_pools_.find(pool);
-  TORCH_CHECK(found != private_pools_.end() && found->second->users > 0, "The memory pool (", pool.first,
-              ", ", pool.second, ") has no user left that could release it.");
-  if (--found->second->users == 0 && !is_capturing()) release_cached();
+  return found == private_pools_.end() ? 0 : found->second->users;
 }
 
-// First the blocks, then the wait: what is given back meanwhile may still be in use.
-void BlockPool::release_cached() {
-  std::vector<Block*> released = take_all_cached();
-  try {
-    check(runtime().device_sync(plugin_index(device_)), "device_sync", device_);
-  } catch (...) {
-    cache_all(released);
-    throw;
-  }
-  for (Block* block : take_finished()) released.push_back(block);
-  std::exception_ptr failure;
-  for (Block* block : released) {
-    try {
-      destroy(block);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }
-  if (failure != nullptr) std::rethrow_exception(failure);
-}
+// ---- what there is ----
 
-std::vector<Block*> BlockPool::take_all_cached() {
-  std::vector<Block*> cached;
-  std::lock_guard guard(shelf_lock_);
-  take_all(shelves_, cached);
-  for (const auto& [id, pool] : private_pools_) {
-    if (pool->users == 0) take_all(pool->shelves, cached);
-  }
-  for (const Block* block : cached) cached_bytes_ -= block->bytes;
-  return cached;
-}
-
-void BlockPool::take_all(Shelves& shelves, std::vector<Block*>& taken) {
-  for (const Shelf& shelf : std::exchange(shelves, {})) {
-    for (Block* head : shelf.small) {
-      for (Block* block = head; block != nullptr; block = block->next) taken.push_back(block);
-    }
-    for (const auto& [bytes, block] : shelf.large) taken.push_back(block);
-  }
-}
-
-void BlockPool::cache_all(const std::vector<Block*>& blocks) {
-  std::lock_guard guard(shelf_lock_);
-  for (Block* block : blocks) cache(block);
-}
-
-std::vector<Block*> BlockPool::take_finished() {
-  std::vector<Block*> finished;
-  if (is_capturing()) return finished;
-  for (auto it = pending_.begin(); it != pending_.end();) {
-    const auto over = [](const auto& event) { return event->is_over(); };
-    if (std::all_of(it->events.begin(), it->events.end(), over)) {
-      finished.push_back(it->block);
-      it = pending_.erase(it);
-    } else {
-      ++it;
-    }
-  }
-  look_for_slow_path();
-  return finished;
-}
-
-Block* BlockPool::find_large(Shelf& shelf, size_t bytes) {
-  const auto found = shelf.large.lower_bound(bytes);
-  if (found == shelf.large.end() || found->first > bytes + bytes / 8) return nullptr;
-  Block* block = found->second;
-  shelf.large.erase(found);
-  return block;
-}
-
-plug_status BlockPool::try_make(size_t bytes, void** base) const {
-  take_plugin_error();
-  return runtime().mem_alloc(plugin_index(device_), bytes, base);
-}
-
-Block* BlockPool::make(PrivatePool* pool, const Stream& stream, size_t bytes) {
-  void* base = nullptr;
-  plug_status status = try_make(bytes, &base);
-  if (status == PLUG_NO_MEMORY) {
-    count(&Stats::num_alloc_retries);
-    const std::string said = take_plugin_error();
-    release_cached();
-    status = try_make(bytes, &base);
-    if (status == PLUG_NO_MEMORY) throw_out_of_memory(bytes, said);
-  }
-  check(status, "mem_alloc", device_);
-  count(&Stats::num_device_alloc);
-
-  void* view = nullptr;
-  if (runtime().host_view != nullptr && runtime().host_view(plugin_index(device_), base, &view) != PLUG_OK)
-    view = nullptr;
-  const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
-  char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
-  if (runtime().host_view != nullptr && view == nullptr) ++hidden_blocks;
-  auto block = std::make_unique<Block>(
-      Block{address, base, static_cast<char*>(view), bytes, 0, stream, {}, nullptr, pool});
-  Block* made = block.get();
-  owned_.emplace(made, std::move(block));
-  reserved_bytes_ += bytes;
-  {
-    std::lock_guard guard(shelf_lock_);
-    increase(stats_.segment, bytes, 1);
-    increase(stats_.reserved_bytes, bytes, bytes);
-  }
-  add_to_address_index(*made);
-  return made;
-}
-
-void BlockPool::destroy(Block* block) {
-  remove_from_address_index(*block);
-  if (block->address != block->base) ::munmap(block->address, block->bytes);
-  if (runtime().host_view != nullptr && block->view == nullptr) --hidden_blocks;
-  reserved_bytes_ -= block->bytes;
-  {
-    std::lock_guard guard(shelf_lock_);
-    decrease(stats_.segment, block->bytes, 1);
-    decrease(stats_.reserved_bytes, block->bytes, block->bytes);
-  }
-  count(&Stats::num_device_free);
-  void* base = block->base;
-  owned_.erase(block);
-  check(runtime().mem_free(plugin_index(device_), base), "mem_free", device_);
-}
-
-void BlockPool::count(int64_t Stats::*number) {
-  std::lock_guard guard(shelf_lock_);
-  ++(stats_.*number);
-}
-
-// A block is active while it is allocated: what these two say is counted once.
-BlockPool::Stats BlockPool::stats() const {
-  std::lock_guard guard(shelf_lock_);
-  Stats stats = stats_;
-  stats.active = stats.allocation;
-  stats.active_bytes = stats.allocated_bytes;
-  return stats;
+BlockPool::Stats BlockPool::stats() {
+  Books::Session session(books_);
+  return books_.read();
 }
 
 void BlockPool::reset_accumulated_stats() {
-  std::lock_guard guard(shelf_lock_);
-  for_each_array(stats_, [](auto& stat) { stat.reset_accumulated(); });
-  stats_.num_alloc_retries = 0;
-  stats_.num_ooms = 0;
-  stats_.num_device_alloc = 0;
-  stats_.num_device_free = 0;
+  Books::Session session(books_);
+  books_.reset_accumulated();
 }
 
 void BlockPool::reset_peak_stats() {
-  std::lock_guard guard(shelf_lock_);
-  for_each_array(stats_, [](auto& stat) { stat.reset_peak(); });
+  Books::Session session(books_);
+  books_.reset_peaks();
 }
 
-void BlockPool::throw_out_of_memory(size_t bytes, const std::string& said) {
-  count(&Stats::num_ooms);
-  const auto [free_bytes, total_bytes] = DeviceAllocator::instance().getMemoryInfo(device_);
-  size_t cached = 0;
-  {
-    std::lock_guard guard(shelf_lock_);
-    cached = cached_bytes_;
+BlockPool::Usage BlockPool::usage() {
+  Books::Session session(books_);
+  return {static_cast<size_t>(books_.allocated_bytes()), static_cast<size_t>(books_.reserved_bytes())};
+}
+
+void BlockPool::set_fraction(double fraction) {
+  Books::Session session(books_);
+  fraction_ = fraction;
+}
+
+double BlockPool::fraction() {
+  Books::Session session(books_);
+  return fraction_.value_or(1.0);
+}
+
+void BlockPool::set_caching(bool caching) {
+  Books::Session session(books_);
+  caches_ = caching;
+  permit_quick_ways();
+}
+
+void BlockPool::set_source(std::shared_ptr<MemorySource> source) {
+  Books::Session session(books_);
+  own_.source = std::move(source);
+  caches_ = false;
+  permit_quick_ways();
+}
+
+void BlockPool::follow_history(bool clear) {
+  Books::Session session(books_);
+  if (clear) history_.clear();
+  empty_shelves();
+  permit_quick_ways();
+}
+
+std::vector<TraceEntry> BlockPool::history() {
+  Books::Session session(books_);
+  return history_.entries();
+}
+
+std::vector<SegmentInfo> BlockPool::snapshot(std::optional<c10::MempoolId_t> only) {
+  Books::Session session(books_);
+  empty_shelves();
+  std::vector<SegmentInfo> infos;
+  books_.with_shelved_blocks([&](const std::set<const Block*>& shelved) {
+    for (const auto& [address, segment] : segments_) {
+      if (!only || segment->pool->id == *only) describe(*segment, shelved, infos);
+    }
+  });
+  size_t active = 0;
+  for (const SegmentInfo& info : infos) active += info.active_bytes;
+  history_.record("snapshot", 0, active, Stream::default_of(device_), only.value_or(c10::MempoolId_t{0, 0}),
+                  nullptr);
+  return infos;
+}
+
+// Each run of mapped memory is a segment to those who look.
+void BlockPool::describe(const Segment& segment, const std::set<const Block*>& shelved,
+                         std::vector<SegmentInfo>& infos) const {
+  bool is_open = false;
+  for (const Block* block = segment.first; block != nullptr; block = block->after) {
+    if (block->state == BlockState::kUnmapped) {
+      is_open = false;
+      continue;
+    }
+    if (!std::exchange(is_open, true)) {
+      infos.push_back({.device = device_,
+                       .address = reinterpret_cast<uint64_t>(block->address),
+                       .stream = segment.stream().id(),
+                       .pool = segment.pool->id,
+                       .is_small = segment.is_small,
+                       .is_expandable = segment.is_expandable,
+                       .context = segment.context});
+    }
+    const bool is_allocated = block->state == BlockState::kAway && !shelved.contains(block);
+    const bool is_active = is_allocated || block->state == BlockState::kPending;
+    SegmentInfo& info = infos.back();
+    info.total_bytes += block->bytes;
+    info.allocated_bytes += is_allocated ? block->bytes : 0;
+    info.active_bytes += is_active ? block->bytes : 0;
+    info.requested_bytes += is_active ? block->requested : 0;
+    info.blocks.push_back(
+        {reinterpret_cast<uint64_t>(block->address), block->bytes, is_active ? block->requested : 0,
+         is_allocated ? "active_allocated" : (is_active ? "active_pending_free" : "inactive"),
+         block->context});
   }
-  const size_t in_use = reserved_bytes_ - cached;
-  report_out_of_memory(static_cast<int64_t>(bytes), in_use, reserved_bytes_, device_);
-  TORCH_CHECK_WITH(OutOfMemoryError, false, active_module().name, ":", int{device_},
-                   " out of memory. Tried to allocate ", in_words(bytes), "; of ", in_words(total_bytes),
-                   " the device has ", in_words(free_bytes), " free and torchplug holds ", in_words(in_use),
-                   " in use and ", in_words(cached),
-                   " cached. The plugin said: ", said.empty() ? "nothing" : said, ".");
 }
 
 }  // namespace torchplug

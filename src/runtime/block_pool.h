@@ -1,118 +1,200 @@
 #pragma once
-// The cached blocks and the statistics of one device, for DeviceAllocator.
-// Blocks belong to the pool from plugin to plugin. Two locks: `lock` is held by the caller of everything
-// that may reach the plugin; a lock of the pool's own guards its shelves and numbers, and is all that a
-// small block that is there takes to be had and given back.
-
-#include <c10/core/CachingDeviceAllocator.h>
+// The memory of one device, for DeviceAllocator: cached, split and joined, reused in stream order.
+//
+// A small block that lies on its stream's shelf is had and given back under the shelf's lock alone. The rest
+// goes through the heaps of a MemoryPool, under the lock of the Books. Neither lock is held while the plugin
+// is asked for anything: whoever gets memory from it or gives it back holds growth_lock_, which nobody needs
+// who only frees. Order: the lock of PLUG_SERIALIZE, growth_lock_, the Books, a shelf.
 
 #include <array>
 #include <atomic>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "runtime/allocator_settings.h"
 #include "runtime/device_allocator.h"
-#include "runtime/event.h"
-#include "spin_lock.h"
+#include "runtime/memory_history.h"
+#include "runtime/memory_pool.h"
+#include "runtime/memory_snapshot.h"
+#include "runtime/pending_blocks.h"
 
 namespace torchplug {
 
 class BlockPool {
-  friend struct PrivatePool;
-
  public:
-  explicit BlockPool(DeviceIndex device) : device_(device) {}
+  explicit BlockPool(DeviceIndex device);
 
-  // A small cached block, or nothing.
-  Block* take_quickly(const Stream& stream, size_t bytes);
-  // Whether the block could be put back on its shelf at once.
-  bool give_quickly(Block* block);
+  // A small block from the stream's shelf, or nothing.
+  inline Block* take_quickly(const Stream& stream, size_t bytes);
+  // Whether the block could be put back on its shelf.
+  inline bool give_quickly(Block* block) const;
 
-  // With `lock` held: a cached block or a new one, at least `bytes` long; throws c10::OutOfMemoryError.
+  // A cached block or a new one, at least `bytes` long; throws c10::OutOfMemoryError.
   Block* take(const Stream& stream, size_t bytes);
-  // With `lock` held: the user is done with the block; other streams it was used on may not be.
+  // The user is done with the block; other streams it was used on may not be.
   void give(Block* block);
-  // With `lock` held: gives the plugin back every block nobody holds, but for those of private pools
-  // that have users. Waits for the device.
-  void release_cached();
+  void record_use(Block* block, const Stream& user);
+  // The same for whatever block the address lies in, if one does.
+  void record_use(const void* address, const Stream& user);
 
-  // With `lock` held: see DeviceAllocator.
+  // Gives the plugin back every segment nobody uses a part of, but for those of private pools that have
+  // users; with a pool: of that one alone. Waits for the device.
+  void release_cached(std::optional<c10::MempoolId_t> pool);
+
+  // See DeviceAllocator.
   void begin_allocate_to(c10::MempoolId_t pool, std::function<bool(const Stream&)> goes_there, bool captures);
   void end_allocate_to(c10::MempoolId_t pool);
+  void make_pool(c10::MempoolId_t pool, const PoolOptions& options);
   void release_pool(c10::MempoolId_t pool);
-  std::mutex lock;
+  int users_of(c10::MempoolId_t pool);
 
-  using Stats = c10::CachingDeviceAllocator::DeviceStats;
-  Stats stats() const;
+  void set_fraction(double fraction);
+  double fraction();
+  // Whether memory that is given back is kept for reuse, and where it comes from. Only for what is made
+  // later.
+  void set_caching(bool caching);
+  void set_source(std::shared_ptr<MemorySource> source);
+
+  using Stats = Books::Stats;
+  Stats stats();
   void reset_accumulated_stats();
   void reset_peak_stats();
-  size_t reserved_bytes() const { return reserved_bytes_; }
+  struct Usage {
+    size_t allocated;
+    size_t reserved;
+  };
+  Usage usage();
+  std::vector<SegmentInfo> snapshot(std::optional<c10::MempoolId_t> pool);
+  std::vector<TraceEntry> history();
+  // What MemoryHistory records has changed.
+  void follow_history(bool clear);
 
  private:
-  struct Pending {
-    Block* block;
-    std::vector<std::unique_ptr<Event>> events;
+  struct Request {
+    Stream stream;
+    size_t bytes;    // what was asked for
+    size_t rounded;  // what a block must hold
+    bool is_small;
+    AllocatorSettings settings;
+    Context context;
+    MemoryPool* pool = nullptr;
   };
-  // What one stream may use again: small blocks by size class, others by size.
-  static constexpr size_t kClassCount = 73;
-  struct Shelf {
-    std::array<Block*, kClassCount> small{};
-    std::multimap<size_t, Block*> large;
-  };
-  using Shelves = std::vector<Shelf>;  // by stream
   struct Redirection {
     c10::MempoolId_t pool;
     std::function<bool(const Stream&)> goes_there;
     bool captures;
   };
+  // What is on its way back to the plugin.
+  struct Leaving {
+    std::vector<Segment*> segments;
+    std::vector<BlockHeap::Range> ranges;
+    bool is_empty() const { return segments.empty() && ranges.empty(); }
+  };
+  using Kind = Books::Kind;
 
-  PrivatePool* private_pool_for(const Stream& stream);
-  void look_for_slow_path();
-  bool is_capturing() const;
-  void record_uses(Block* block);
-  std::vector<Block*> take_all_cached();
-  static void take_all(Shelves& shelves, std::vector<Block*>& taken);
-  void cache_all(const std::vector<Block*>& blocks);
-  // What is no longer in use on any stream, of what was given back while it was.
-  std::vector<Block*> take_finished();
-  // With shelf_lock_ held:
-  void cache(Block* block);
-  Shelf& shelf(PrivatePool* pool, const Stream& stream);
-  Block* find_cached(PrivatePool* pool, const Stream& stream, size_t bytes);
-  static Block* find_small(Shelf& shelf, size_t bytes);
-  static Block* find_large(Shelf& shelf, size_t bytes);
-  void count_taken(Block& block, size_t requested);
+  static Kind kind_of(bool is_small) { return is_small ? Kind::SMALL_POOL : Kind::LARGE_POOL; }
+  static Kind kind_of(const Block& block) { return kind_of(block.segment->is_small); }
+
+  Request request(const Stream& stream, size_t bytes) const;
+  SplitRules rules(const Request& request) const;
+  bool can_expand(const Request& request) const;
+
+  // With the books open:
+  Block* block_at(const void* address) const;
+  static void add_use(Block& block, const Stream& user);
+  MemoryPool& pool_for(const Stream& stream);
+  MemoryPool& use_pool(c10::MempoolId_t id);
+  Shelf& make_shelf(const Stream& stream);
+  // The shelf that counts the block, or nothing if the books do.
+  Shelf* counting_shelf(const Block& block);
+  Block* find(Request& request);
+  Block* find_in(MemoryPool& pool, const Request& request);
+  Block* hand_out(const Request& request, Block* block);
   void count_given(const Block& block);
+  void put_away(Block* block);
+  void empty_shelf(Shelf& shelf);
+  void empty_shelves();
+  void note_idle();
+  bool is_capturing() const;
+  void permit_quick_ways();
+  void record(const char* action, const Block& block, const Context& context);
+  void describe(const Segment& segment, const std::set<const Block*>& shelved,
+                std::vector<SegmentInfo>& infos) const;
+  Segment& add_segment(const Request& request, std::unique_ptr<Segment> segment);
+  void count_growth(const Segment& segment, uint64_t address, size_t bytes, const Context& context);
+  void count_shrinkage(const Segment& segment, uint64_t address, size_t bytes);
 
-  void count(int64_t Stats::*number);
-  Block* make(PrivatePool* pool, const Stream& stream, size_t bytes);
-  plug_status try_make(size_t bytes, void** base) const;
-  void destroy(Block* block);
-  [[noreturn]] void throw_out_of_memory(size_t bytes, const std::string& said);
+  // With the books closed:
+  void give_later(Block* block, const Context& context);
+  void give_uncached(Block* block, const Context& context);
+  // Blocks whose other streams have passed are free again.
+  void take_back_passed();
+  bool is_allowed(size_t bytes, std::string& said);
+  void free_segment(Segment& segment);
 
-  DeviceIndex device_;
-  std::unordered_map<Block*, std::unique_ptr<Block>> owned_;
-  std::list<Pending> pending_;
-  std::vector<Block*> deferred_;  // given back during a capture, while their streams could not be asked
+  // With growth_lock_ held and the books closed. Where there is no memory, `said` tells what the plugin said.
+  Block* take_new(Request& request);
+  Block* take_uncached(Request& request);
+  Block* retry(Request& request, size_t size, std::string& said);
+  // Asks for memory and finds the block in it, or nothing.
+  Block* grow(Request& request, size_t bytes, std::string& said);
+  Block* grow_in_place(Request& request, size_t bytes, std::string& said);
+  bool reserve_room(const Request& request, std::string& said);
+  std::unique_ptr<Segment> make_segment(const Request& request, void* base, size_t bytes) const;
+  void collect_garbage(const Request& request);
+  void release(std::optional<c10::MempoolId_t> pool);
+  Leaving take_leaving(std::optional<c10::MempoolId_t> pool);
+  void put_back(const Leaving& leaving);
+  void let_go(const Leaving& leaving);
+  void unmap(const BlockHeap::Range& range);
+  void free_unmapped(const Leaving& leaving);
+  void forget_empty_pools();
+  void synchronize();
+  [[noreturn]] void throw_out_of_memory(const Request& request, const std::string& said);
+
+  const DeviceIndex device_;
+  const size_t unit_;  // of blocks, a power of two
+  const int unit_shift_;
+  // By stream; those with other ids are few, and go the slow way.
+  static constexpr size_t kShelves = 4096;
+  std::array<std::atomic<Shelf*>, kShelves> shelves_{};
+  PendingBlocks pending_;
+
+  std::mutex growth_lock_;
+  Books books_;  // opened to use what follows
+  std::map<c10::StreamId, Shelf*> more_shelves_;
+  BlockStore store_;
+  MemoryPool own_;
+  std::map<c10::MempoolId_t, std::unique_ptr<MemoryPool>> private_pools_;
+  std::map<const char*, std::unique_ptr<Segment>> segments_;
   std::vector<Redirection> redirections_;
-  std::map<c10::MempoolId_t, std::shared_ptr<PrivatePool>> private_pools_;
-  std::atomic<bool> must_look_{false};  // at pending_ or redirections_, before the shelves
-  std::atomic<size_t> reserved_bytes_{0};
-
-  mutable SpinLock shelf_lock_;
-  Shelves shelves_;
-  Stats stats_;
-  size_t cached_bytes_ = 0;
+  std::vector<Block*> deferred_;  // given back during a capture, while their streams could not be asked
+  MemoryHistory history_;
+  std::optional<double> fraction_;
+  bool caches_ = true;
 };
 
 // Whether any block is out of the host's reach though the plugin gives host views.
 bool has_hidden_blocks() noexcept;
 // One more, or with -1 one less, that the pools did not make.
 void count_hidden_block(int change) noexcept;
+
+Block* BlockPool::take_quickly(const Stream& stream, size_t bytes) {
+  const size_t place = (bytes + unit_ - 1) >> unit_shift_;
+  const auto id = static_cast<size_t>(stream.id());
+  if (C10_UNLIKELY(place >= Shelf::kPlaces || id >= kShelves)) return nullptr;
+  Shelf* shelf = shelves_[id].load(std::memory_order_acquire);
+  return C10_LIKELY(shelf != nullptr) ? shelf->take(place, place << unit_shift_, bytes) : nullptr;
+}
+
+bool BlockPool::give_quickly(Block* block) const {
+  return C10_LIKELY(block->shelf != nullptr) && block->shelf->give(block, block->bytes >> unit_shift_);
+}
 
 }  // namespace torchplug

@@ -56,6 +56,7 @@ DeviceInfo read_info(DeviceIndex device, int32_t plugins_index) {
   info.uuid = hexadecimal(given.uuid);
   info.total_bytes = given.total_bytes;
   info.alignment = std::max<uint64_t>(given.alignment, 1);
+  info.map_bytes = given.map_bytes;
   info.flags = given.flags;
   info.processor_count = given.processor_count;
   info.capability_major = given.capability_major;

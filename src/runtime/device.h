@@ -27,6 +27,7 @@ struct DeviceInfo {
   std::string uuid;
   uint64_t total_bytes = 0;
   uint64_t alignment = 1;
+  uint64_t map_bytes = 0;  // the unit of mem_map
   uint32_t flags = 0;
   uint32_t processor_count = 0;
   int32_t capability_major = 0;

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "immortal.h"
-#include "plugin/serialize.h"
 #include "runtime/address_index.h"
 #include "runtime/block_pool.h"
 #include "runtime/failure.h"
@@ -26,52 +27,68 @@ namespace {
 // By device; made when the first memory of the device is asked for.
 constinit std::array<std::atomic<BlockPool*>, std::numeric_limits<DeviceIndex>::max() + 1> pools{};
 
-BlockPool& make_pool(DeviceIndex device) {
-  static std::mutex making_lock;
-  std::lock_guard lock(making_lock);
-  std::atomic<BlockPool*>& place = pools[static_cast<size_t>(device)];
-  if (place == nullptr) place = immortal<BlockPool>(device);
-  return *place;
+// How pools that are made later behave, and whom to tell when memory runs out.
+struct Choices {
+  std::mutex choices_lock;
+  bool caching = true;
+  std::shared_ptr<MemorySource> source;
+  std::vector<DeviceAllocator::OutOfMemoryObserver> observers;
+};
+
+Choices& choices() {
+  static auto& instance = *immortal<Choices>();
+  return instance;
 }
 
-BlockPool& pool(DeviceIndex device) {
+bool caching_is_forbidden() {
+  const char* value = std::getenv("TORCHPLUG_NO_MEMORY_CACHING");
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
+
+BlockPool& make_pool_of(DeviceIndex device) {
+  Choices& chosen = choices();
+  std::lock_guard lock(chosen.choices_lock);
+  std::atomic<BlockPool*>& place = pools[static_cast<size_t>(device)];
+  if (place != nullptr) return *place;
+  BlockPool* made = immortal<BlockPool>(device);
+  if (!chosen.caching || caching_is_forbidden()) made->set_caching(false);
+  if (chosen.source != nullptr) made->set_source(chosen.source);
+  place = made;
+  return *made;
+}
+
+BlockPool& pool_of(DeviceIndex device) {
   BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
-  return C10_LIKELY(made != nullptr) ? *made : make_pool(device);
+  return C10_LIKELY(made != nullptr) ? *made : make_pool_of(device);
+}
+
+template <class Function>
+void for_each_pool(const Function& function) {
+  if (!is_module_loaded()) return;
+  for (DeviceIndex device = 0; device < device_count(); ++device) {
+    BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
+    if (made != nullptr && is_open(device)) function(*made);
+  }
 }
 
 void release_nothing(void* /*context*/) {}
 
-Block* take_locked(BlockPool& owner, const Stream& stream, size_t bytes) {
-  // Before the pool's lock: a kernel that asks for scratch memory holds it already.
-  const auto calls = lock_calls(active_module());
-  std::lock_guard lock(owner.lock);
-  return owner.take(stream, bytes);
-}
-
 // `sign`: 1 for a block just taken, -1 for one about to be given back.
-void report(const BlockPool& owner, const Block& block, int64_t sign) {
-  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  const int64_t allocated = owner.stats().allocated_bytes[kAll].current;
+void report(BlockPool& owner, const Block& block, int64_t sign) {
+  const BlockPool::Usage usage = owner.usage();
   const auto bytes = static_cast<int64_t>(block.bytes);
-  report_memory(block.address, sign * bytes, static_cast<size_t>(sign < 0 ? allocated - bytes : allocated),
-                owner.reserved_bytes(), block.stream.device());
+  report_memory(block.address, sign * bytes, sign < 0 ? usage.allocated - block.bytes : usage.allocated,
+                usage.reserved, block.stream.device());
 }
 
 // What other processes no longer use is not asked for before it is needed.
 Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) {
   try {
-    return take_locked(owner, stream, bytes);
+    return owner.take(stream, bytes);
   } catch (const c10::OutOfMemoryError&) {
     if (collect_exports() == 0) throw;
   }
-  return take_locked(owner, stream, bytes);
-}
-
-// The block that a DataPtr lies in, whoever made the DataPtr; null if there is none.
-Block* block_of(const c10::DataPtr& data) {
-  if (data.get_deleter() == &detail::release_block) return static_cast<Block*>(data.get_context());
-  Block* foreign = foreign_block(data);
-  return foreign != nullptr ? foreign : find_block(data.get());
+  return owner.take(stream, bytes);
 }
 
 }  // namespace
@@ -83,12 +100,10 @@ void detail::release_block(void* context) {
   auto* block = static_cast<Block*>(context);
   const DeviceIndex device = block->stream.device();
   if (!may_give_back(device)) return;
-  BlockPool& owner = pool(device);
+  BlockPool& owner = pool_of(device);
   if (is_memory_watched()) report(owner, *block, -1);
   if (C10_LIKELY(owner.give_quickly(block))) return;
   try {
-    const auto calls = lock_calls(active_module());
-    std::lock_guard lock(owner.lock);
     owner.give(block);
   } catch (...) {
     record_failure(device, std::current_exception());
@@ -105,7 +120,7 @@ c10::DataPtr DeviceAllocator::allocate_on(const Stream& stream, size_t bytes) {
   const c10::Device device(kDeviceType, stream.device());
   ensure_open(stream.device());
   if (bytes == 0) return {nullptr, nullptr, &release_nothing, device};
-  BlockPool& owner = pool(stream.device());
+  BlockPool& owner = pool_of(stream.device());
   Block* block = owner.take_quickly(stream, bytes);
   if (C10_UNLIKELY(block == nullptr)) block = take_slowly(owner, stream, bytes);
   if (is_memory_watched()) report(owner, *block, 1);
@@ -121,44 +136,40 @@ void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const
   stream.synchronize_if_blocking();
 }
 
-void DeviceAllocator::emptyCache(c10::MempoolId_t /*pool*/) {
-  if (!is_module_loaded()) return;
-  for (DeviceIndex device = 0; device < device_count(); ++device) {
-    if (!is_open(device)) continue;
-    BlockPool& owner = pool(device);
-    const auto calls = lock_calls(active_module());
-    std::lock_guard lock(owner.lock);
-    owner.release_cached();
-  }
+void DeviceAllocator::emptyCache(c10::MempoolId_t pool) {
+  const bool is_all = pool == c10::MempoolId_t{0, 0};
+  for_each_pool([&](BlockPool& owner) { owner.release_cached(is_all ? std::nullopt : std::optional(pool)); });
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     if (is_open(device)) throw_recorded_failure(device);
   }
 }
 
 void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream) {
-  Block* block = block_of(data);
-  if (block == nullptr) return;
+  if (data.get() == nullptr) return;
+  BlockPool& owner = pool_of(data.device().index());
   const Stream user(stream);
-  std::lock_guard lock(pool(block->stream.device()).lock);
-  auto& used_on = block->used_on;
-  const bool known =
-      user == block->stream || std::find(used_on.begin(), used_on.end(), user) != used_on.end();
-  if (!known) used_on.push_back(user);
+  if (data.get_deleter() == &detail::release_block) {
+    owner.record_use(static_cast<Block*>(data.get_context()), user);
+  } else if (Block* foreign = foreign_block(data)) {
+    owner.record_use(foreign, user);
+  } else {
+    owner.record_use(data.get(), user);  // the allocator's, in a DataPtr of somebody else's, as DLPack's
+  }
 }
 
 c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(DeviceIndex device) {
   device_info(device);
-  return pool(device).stats();
+  return pool_of(device).stats();
 }
 
 void DeviceAllocator::resetAccumulatedStats(DeviceIndex device) {
   device_info(device);
-  pool(device).reset_accumulated_stats();
+  pool_of(device).reset_accumulated_stats();
 }
 
 void DeviceAllocator::resetPeakStats(DeviceIndex device) {
   device_info(device);
-  pool(device).reset_peak_stats();
+  pool_of(device).reset_peak_stats();
 }
 
 std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
@@ -168,7 +179,7 @@ std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
   if (runtime().mem_info != nullptr) {
     check(runtime().mem_info(plugin_index(device), &free_bytes, &total_bytes), "mem_info", device);
   } else {
-    const size_t reserved = pool(device).reserved_bytes();
+    const size_t reserved = pool_of(device).usage().reserved;
     free_bytes = total_bytes > reserved ? total_bytes - reserved : 0;
   }
   return {free_bytes, total_bytes};
@@ -180,34 +191,111 @@ Placement DeviceAllocator::locate_other(const c10::DataPtr& data) const {
   return {block, static_cast<uint64_t>(static_cast<const char*>(data.get()) - block->address)};
 }
 
-void DeviceAllocator::begin_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool_id,
+void DeviceAllocator::begin_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool,
                                              std::function<bool(const Stream&)> goes_there, bool captures) {
   ensure_open(device);
-  BlockPool& owner = pool(device);
-  std::lock_guard lock(owner.lock);
-  owner.begin_allocate_to(pool_id, std::move(goes_there), captures);
+  pool_of(device).begin_allocate_to(pool, std::move(goes_there), captures);
 }
 
-void DeviceAllocator::end_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool_id) {
+void DeviceAllocator::end_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool) {
   ensure_open(device);
-  BlockPool& owner = pool(device);
-  const auto calls = lock_calls(active_module());
-  std::lock_guard lock(owner.lock);
-  owner.end_allocate_to(pool_id);
+  pool_of(device).end_allocate_to(pool);
 }
 
-void DeviceAllocator::release_pool(DeviceIndex device, c10::MempoolId_t pool_id) {
+void DeviceAllocator::release_pool(DeviceIndex device, c10::MempoolId_t pool) {
   ensure_open(device);
-  BlockPool& owner = pool(device);
-  const auto calls = lock_calls(active_module());
-  std::lock_guard lock(owner.lock);
-  owner.release_pool(pool_id);
+  pool_of(device).release_pool(pool);
+}
+
+void DeviceAllocator::make_pool(DeviceIndex device, c10::MempoolId_t pool, const PoolOptions& options) {
+  ensure_open(device);
+  pool_of(device).make_pool(pool, options);
+}
+
+int DeviceAllocator::users_of_pool(DeviceIndex device, c10::MempoolId_t pool) {
+  ensure_open(device);
+  return pool_of(device).users_of(pool);
 }
 
 c10::MempoolId_t DeviceAllocator::new_pool_id(bool by_user) {
   static std::atomic<c10::CaptureId_t> latest{0};
   const c10::CaptureId_t id = ++latest;
   return by_user ? c10::MempoolId_t{0, id} : c10::MempoolId_t{id, 0};
+}
+
+void DeviceAllocator::set_memory_fraction(DeviceIndex device, double fraction) {
+  TORCH_CHECK_VALUE(fraction >= 0 && fraction <= 1, "A memory fraction lies between 0 and 1, and ", fraction,
+                    " does not.");
+  ensure_open(device);
+  pool_of(device).set_fraction(fraction);
+}
+
+double DeviceAllocator::memory_fraction(DeviceIndex device) {
+  ensure_open(device);
+  return pool_of(device).fraction();
+}
+
+void DeviceAllocator::set_caching(bool caching) {
+  {
+    Choices& chosen = choices();
+    std::lock_guard lock(chosen.choices_lock);
+    TORCH_CHECK(chosen.source == nullptr, "A pluggable allocator is in use: caching is its own affair.");
+    chosen.caching = caching;
+  }
+  for_each_pool([caching](BlockPool& owner) { owner.set_caching(caching); });
+}
+
+void DeviceAllocator::replace_source(std::shared_ptr<MemorySource> source) {
+  Choices& chosen = choices();
+  std::lock_guard lock(chosen.choices_lock);
+  const bool any = std::any_of(pools.begin(), pools.end(), [](const auto& made) { return made != nullptr; });
+  TORCH_CHECK(!any, "The allocator can only be changed before the first memory of the device is asked for.");
+  chosen.source = std::move(source);
+}
+
+bool DeviceAllocator::has_plugins_source() const {
+  Choices& chosen = choices();
+  std::lock_guard lock(chosen.choices_lock);
+  return chosen.source == nullptr;
+}
+
+MemorySnapshot DeviceAllocator::snapshot(std::optional<c10::MempoolId_t> pool, bool with_traces) {
+  MemorySnapshot all;
+  for_each_pool([&](BlockPool& owner) {
+    for (SegmentInfo& segment : owner.snapshot(pool)) all.segments.push_back(std::move(segment));
+  });
+  if (!with_traces || !is_module_loaded()) return all;
+  all.traces.resize(static_cast<size_t>(device_count()));
+  for (DeviceIndex device = 0; device < device_count(); ++device) {
+    BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
+    if (made != nullptr) all.traces[static_cast<size_t>(device)] = made->history();
+  }
+  all.annotations = MemoryHistory::annotations();
+  return all;
+}
+
+void DeviceAllocator::record_history(const HistoryOptions& options) {
+  MemoryHistory::set_options(options);
+  for_each_pool([&](BlockPool& owner) { owner.follow_history(!options.enabled || options.clear); });
+}
+
+void DeviceAllocator::add_out_of_memory_observer(OutOfMemoryObserver observer) {
+  Choices& chosen = choices();
+  std::lock_guard lock(chosen.choices_lock);
+  chosen.observers.push_back(std::move(observer));
+}
+
+void DeviceAllocator::tell_out_of_memory_observers(DeviceIndex device, size_t bytes) {
+  std::vector<OutOfMemoryObserver> observers;
+  {
+    Choices& chosen = choices();
+    std::lock_guard lock(chosen.choices_lock);
+    observers = chosen.observers;
+  }
+  if (observers.empty()) return;
+  const auto [free_bytes, total_bytes] = getMemoryInfo(device);
+  const auto allowed = static_cast<size_t>(memory_fraction(device) * static_cast<double>(total_bytes));
+  for (const OutOfMemoryObserver& observer : observers) observer(device, bytes, allowed, free_bytes);
 }
 
 Placement DeviceAllocator::locate(const void* address) const {

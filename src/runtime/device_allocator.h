@@ -8,26 +8,23 @@
 #include <c10/core/Storage.h>
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
-#include "runtime/stream.h"
+#include "runtime/block.h"
+#include "runtime/memory_source.h"
 
 namespace torchplug {
 
-struct PrivatePool;
+struct HistoryOptions;
+struct MemorySnapshot;
 
-// One allocation of the plugin's. Made and owned by the allocator, or by a ForeignMemory.
-struct Block {
-  char* address;  // what PyTorch holds; only arithmetic may be done on it
-  void* base;     // what mem_alloc gave
-  char* view;     // where the host may reach it in stream order, or null
-  size_t bytes;
-  size_t requested;
-  Stream stream;
-  std::vector<Stream> used_on;
-  Block* next = nullptr;        // of the cached blocks of its size
-  uint32_t flags = 0;           // PLUG_MEM_*
-  PrivatePool* pool = nullptr;  // null: the device's own
+// What a memory pool of a user's may be told.
+struct PoolOptions {
+  std::shared_ptr<MemorySource> source = nullptr;  // null: the plugin
+  bool may_split = true;
+  bool helps_others = false;  // its free memory serves those who find none elsewhere
 };
 
 // Where an address lies: for plug_mem and for host views.
@@ -68,9 +65,33 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   void release_pool(DeviceIndex device, c10::MempoolId_t pool);
   // {id, 0} for captures, {0, id} for users, never repeating.
   static c10::MempoolId_t new_pool_id(bool by_user);
+  // A pool with one user, before anything is allocated to it.
+  void make_pool(DeviceIndex device, c10::MempoolId_t pool, const PoolOptions& options);
+  int users_of_pool(DeviceIndex device, c10::MempoolId_t pool);
+
+  // The part of the device's memory that this process may have: from 0 to 1.
+  void set_memory_fraction(DeviceIndex device, double fraction);
+  double memory_fraction(DeviceIndex device);
+
+  // Whether what is given back is kept for reuse. TORCHPLUG_NO_MEMORY_CACHING=1 does the same from the start.
+  void set_caching(bool caching);
+  // All memory comes from there and goes back there at once. Throws if there is memory already.
+  void replace_source(std::shared_ptr<MemorySource> source);
+  bool has_plugins_source() const;
+
+  // What is held, and what was recorded of how it came about; with a pool: of that one alone.
+  MemorySnapshot snapshot(std::optional<c10::MempoolId_t> pool = std::nullopt, bool with_traces = true);
+  void record_history(const HistoryOptions& options);
+
+  // Called, without any lock, before an out-of-memory error is thrown: device, bytes asked for, bytes that
+  // the process may have, bytes that are free.
+  using OutOfMemoryObserver = std::function<void(DeviceIndex, size_t, size_t, size_t)>;
+  void add_out_of_memory_observer(OutOfMemoryObserver observer);
+  void tell_out_of_memory_observers(DeviceIndex device, size_t bytes);
 
   // The block and offset of a storage's first byte. Throws if the memory is not this device's.
   inline Placement locate(const c10::StorageImpl& storage) const;
+  inline Placement locate(const c10::DataPtr& data) const;
   Placement locate(const void* address) const;
 
  private:
@@ -88,11 +109,14 @@ void release_block(void* context);
 }  // namespace detail
 
 plug_mem Placement::memory() const {
-  return {block->base, offset, unchecked_plugin_index(block->stream.device()), block->flags};
+  return {block->base, block->offset + offset, unchecked_plugin_index(block->stream.device()), block->flags};
 }
 
 Placement DeviceAllocator::locate(const c10::StorageImpl& storage) const {
-  const c10::DataPtr& data = storage.data_ptr();
+  return locate(storage.data_ptr());
+}
+
+Placement DeviceAllocator::locate(const c10::DataPtr& data) const {
   if (C10_UNLIKELY(data.get_deleter() != &detail::release_block)) return locate_other(data);
   const auto* block = static_cast<const Block*>(data.get_context());
   return {block, static_cast<uint64_t>(static_cast<const char*>(data.get()) - block->address)};

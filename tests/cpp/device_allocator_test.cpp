@@ -115,23 +115,56 @@ TEST(DeviceAllocator, statistics_are_exact) {
     const auto held = stats();
     EXPECT_EQ(total(held.allocation).current, 2);
     EXPECT_EQ(total(held.requested_bytes).current, int64_t{1000 + 3 * kMiB});
-    EXPECT_EQ(total(held.allocated_bytes).current, int64_t{1024 + 4 * kMiB});
-    EXPECT_EQ(total(held.reserved_bytes).current, int64_t{1024 + 4 * kMiB});
+    EXPECT_EQ(total(held.allocated_bytes).current, int64_t{1024 + 3 * kMiB});
+    EXPECT_EQ(total(held.active_bytes).current, int64_t{1024 + 3 * kMiB});
+    EXPECT_EQ(total(held.reserved_bytes).current, int64_t{22 * kMiB}) << "2 MiB and 20 MiB to cut from";
     EXPECT_EQ(total(held.segment).current, 2);
+    EXPECT_EQ(total(held.inactive_split).current, 2) << "the rest of each";
+    EXPECT_EQ(total(held.inactive_split_bytes).current, int64_t{19 * kMiB - 1024});
     EXPECT_EQ(held.allocated_bytes[1].current, 1024) << "of the small pool";
-    EXPECT_EQ(held.allocated_bytes[2].current, int64_t{4 * kMiB}) << "of the large pool";
+    EXPECT_EQ(held.allocated_bytes[2].current, int64_t{3 * kMiB}) << "of the large pool";
     EXPECT_EQ(held.num_device_alloc, 2);
 
     large.clear();
     const auto freed = stats();
     EXPECT_EQ(total(freed.allocation).current, 1);
     EXPECT_EQ(total(freed.allocated_bytes).current, 1024);
-    EXPECT_EQ(total(freed.allocated_bytes).peak, int64_t{1024 + 4 * kMiB});
-    EXPECT_EQ(total(freed.allocated_bytes).freed, int64_t{4 * kMiB});
+    EXPECT_EQ(total(freed.allocated_bytes).peak, int64_t{1024 + 3 * kMiB});
+    EXPECT_EQ(total(freed.allocated_bytes).freed, int64_t{3 * kMiB});
     EXPECT_EQ(total(freed.requested_bytes).current, 1000);
-    EXPECT_EQ(total(freed.reserved_bytes).current, int64_t{1024 + 4 * kMiB}) << "cached";
+    EXPECT_EQ(total(freed.inactive_split).current, 1) << "the large segment is whole again";
+    EXPECT_EQ(total(freed.reserved_bytes).current, int64_t{22 * kMiB}) << "cached";
     EXPECT_EQ(freed.num_device_free, 0);
     EXPECT_EQ(total(stats(1).reserved_bytes).current, 0) << "of the other device";
+  });
+}
+
+TEST(DeviceAllocator, a_block_that_waits_for_another_stream_is_active_but_not_allocated) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const Stream user = new_stream();
+    Gate gate(user);
+    for (size_t bytes : {size_t{1000}, 3 * kMiB}) {
+      c10::DataPtr data = allocator().allocate_on(stream, bytes);
+      allocator().recordStream(data, user.unwrap());
+    }
+    const auto waiting = stats();
+    EXPECT_EQ(total(waiting.allocation).current, 0);
+    EXPECT_EQ(total(waiting.allocated_bytes).current, 0);
+    EXPECT_EQ(total(waiting.allocated_bytes).freed, int64_t{1024 + 3 * kMiB});
+    EXPECT_EQ(total(waiting.active).current, 2);
+    EXPECT_EQ(total(waiting.active_bytes).current, int64_t{1024 + 3 * kMiB});
+    EXPECT_EQ(total(waiting.active_bytes).freed, 0);
+    EXPECT_EQ(total(waiting.requested_bytes).current, int64_t{1000 + 3 * kMiB});
+    gate.open();
+    user.synchronize();
+    allocator().emptyCache();
+    const auto passed = stats();
+    EXPECT_EQ(total(passed.active).current, 0);
+    EXPECT_EQ(total(passed.active_bytes).current, 0);
+    EXPECT_EQ(total(passed.active_bytes).freed, int64_t{1024 + 3 * kMiB});
+    EXPECT_EQ(total(passed.requested_bytes).current, 0);
+    EXPECT_EQ(total(passed.reserved_bytes).current, 0);
   });
 }
 
@@ -155,10 +188,10 @@ TEST(DeviceAllocator, emptying_the_cache_gives_the_plugin_its_memory_back) {
     const auto [free_before, all] = allocator().getMemoryInfo(0);
     const c10::DataPtr held = allocator().allocate_on(stream, kMiB);
     touch(stream, 8 * kMiB);
-    EXPECT_EQ(allocator().getMemoryInfo(0).first, free_before - 9 * kMiB);
+    EXPECT_EQ(allocator().getMemoryInfo(0).first, free_before - 22 * kMiB);
     allocator().emptyCache();
-    EXPECT_EQ(allocator().getMemoryInfo(0).first, free_before - kMiB);
-    EXPECT_EQ(total(stats().reserved_bytes).current, int64_t{kMiB});
+    EXPECT_EQ(allocator().getMemoryInfo(0).first, free_before - 2 * kMiB);
+    EXPECT_EQ(total(stats().reserved_bytes).current, int64_t{2 * kMiB});
     EXPECT_EQ(stats().num_device_free, 1);
     EXPECT_EQ(all, 64 * kMiB);
   });
@@ -190,7 +223,8 @@ TEST(DeviceAllocator, an_out_of_memory_error_says_how_much_of_what_there_is) {
     const c10::DataPtr held = allocator().allocate_on(new_stream(), 40 * kMiB);
     const std::string text = error_of<c10::OutOfMemoryError>([] { touch(new_stream(), 30 * kMiB); });
     expect_says(text, {"sim:0", "Tried to allocate 30.0 MiB", "of 64.0 MiB", "24.0 MiB free",
-                       "40.0 MiB in use", "0 bytes cached"});
+                       "holds 40.0 MiB", "40.0 MiB in use", "0 bytes cached",
+                       "largest cached block being 0 bytes", "empty_cache()", "expandable_segments:True"});
     expect_one_sentence(text);
     EXPECT_EQ(stats().num_ooms, 1);
     EXPECT_NE(touch(new_stream(), 20 * kMiB), nullptr);

@@ -143,7 +143,8 @@ TEST(PrivatePool, while_a_stream_is_captured_no_event_is_recorded_for_a_block_gi
     EXPECT_NE(second.get(), first) << "it waits for the end of the capture";
     Gate gate(user);
     capture.end();
-    EXPECT_NE(touch(stream, kBytes), first) << "the event was recorded at the end, behind the gate";
+    const c10::DataPtr third = allocator().allocate_on(stream, kBytes);
+    EXPECT_NE(third.get(), first) << "the event was recorded at the end, behind the gate";
     gate.open();
     user.synchronize();
     EXPECT_EQ(touch(stream, kBytes), first);

@@ -175,6 +175,52 @@ TEST_F(SimMemory, freeing_what_is_not_allocated_is_refused_by_name) {
   EXPECT_EQ(last_error, named.str());
 }
 
+TEST_F(SimMemory, reserved_addresses_cost_nothing_until_memory_is_mapped_into_them) {
+  constexpr std::uint64_t kUnit = 2 << 20;
+  constexpr std::int32_t kDevice = 2;
+  void* base = nullptr;
+  ASSERT_EQ(plugin_->mem_reserve(kDevice, 2 * Plugin::kMemory, &base), PLUG_OK);
+  EXPECT_EQ(free_bytes(kDevice), Plugin::kMemory);
+  ASSERT_EQ(plugin_->mem_map(kDevice, base, 2 * kUnit, kUnit), PLUG_OK);
+  EXPECT_EQ(free_bytes(kDevice), Plugin::kMemory - kUnit);
+
+  void* view = nullptr;
+  ASSERT_EQ(plugin_->host_view(kDevice, base, &view), PLUG_OK);
+  auto* bytes = static_cast<unsigned char*>(view);
+  std::memset(bytes + 2 * kUnit, 7, kUnit);
+  EXPECT_EQ(signal_of_reading(bytes + kUnit), SIGSEGV);
+  EXPECT_EQ(signal_of_reading(static_cast<char*>(base) + 2 * kUnit), SIGSEGV) << "only the view is open";
+  const plug_mem mapped = {base, 2 * kUnit + 5, kDevice, 0};
+  unsigned char read = 0;
+  const plug_mem to = on_host(&read);
+  ASSERT_EQ(plugin_->copy(kDevice, nullptr, &to, &mapped, 1), PLUG_OK);
+  EXPECT_EQ(read, 7);
+
+  EXPECT_EQ(plugin_->mem_unreserve(kDevice, base), PLUG_INVALID) << "still mapped";
+  ASSERT_EQ(plugin_->mem_unmap(kDevice, base, 2 * kUnit, kUnit), PLUG_OK);
+  EXPECT_EQ(signal_of_reading(bytes + 2 * kUnit), SIGSEGV);
+  EXPECT_EQ(free_bytes(kDevice), Plugin::kMemory);
+  EXPECT_EQ(plugin_->mem_unreserve(kDevice, base), PLUG_OK);
+  EXPECT_EQ(plugin_->mem_unreserve(kDevice, base), PLUG_INVALID);
+}
+
+TEST_F(SimMemory, mapping_keeps_to_units_the_reservation_and_the_limit) {
+  constexpr std::uint64_t kUnit = 2 << 20;
+  constexpr std::int32_t kDevice = 2;
+  void* base = nullptr;
+  EXPECT_EQ(plugin_->mem_reserve(kDevice, kUnit + 1, &base), PLUG_INVALID);
+  ASSERT_EQ(plugin_->mem_reserve(kDevice, Plugin::kMemory + kUnit, &base), PLUG_OK);
+  EXPECT_EQ(plugin_->mem_map(kDevice, base, 1, kUnit), PLUG_INVALID);
+  EXPECT_EQ(plugin_->mem_map(kDevice, base, 0, kUnit / 2), PLUG_INVALID);
+  EXPECT_EQ(plugin_->mem_map(kDevice, base, Plugin::kMemory + kUnit, kUnit), PLUG_INVALID);
+  EXPECT_EQ(plugin_->mem_unmap(kDevice, base, 0, kUnit), PLUG_INVALID) << "not mapped";
+  ASSERT_EQ(plugin_->mem_map(kDevice, base, 0, Plugin::kMemory), PLUG_OK);
+  EXPECT_EQ(plugin_->mem_map(kDevice, base, 0, kUnit), PLUG_INVALID) << "mapped already";
+  EXPECT_EQ(plugin_->mem_map(kDevice, base, Plugin::kMemory, kUnit), PLUG_NO_MEMORY);
+  ASSERT_EQ(plugin_->mem_unmap(kDevice, base, 0, Plugin::kMemory), PLUG_OK);
+  ASSERT_EQ(plugin_->mem_unreserve(kDevice, base), PLUG_OK);
+}
+
 TEST_F(SimMemory, a_big_block_goes_back_to_the_system) {
   constexpr std::uint64_t kBytes = 16 << 20;
   const std::uint64_t before = committed_bytes(3);

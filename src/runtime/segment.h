@@ -1,0 +1,25 @@
+#pragma once
+// Memory as the plugin gives it: one allocation, or a range of addresses that memory is mapped into as it
+// is needed. Belongs to the BlockPool of its device; its blocks fill it without gaps.
+
+#include "runtime/block.h"
+
+namespace torchplug {
+
+struct MemoryPool;
+
+struct Segment {
+  explicit Segment(const Block& all) : whole(all) {}
+
+  Block whole;  // what the address index knows; never given out
+  Block* first = nullptr;
+  MemoryPool* pool = nullptr;
+  bool is_small = false;
+  bool is_expandable = false;
+  bool is_cached = true;                          // whether its memory is kept when its block is given back
+  std::shared_ptr<c10::GatheredContext> context;  // who needed it, if that is recorded
+
+  const Stream& stream() const { return whole.stream; }
+};
+
+}  // namespace torchplug
