@@ -159,4 +159,5 @@ PYBIND11_MODULE(_C, module) {
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);
   bind_memory(module);
+  bind_memory_snapshot(module);
 }

@@ -7,5 +7,6 @@
 namespace torchplug {
 
 void bind_memory(pybind11::module_& module);
+void bind_memory_snapshot(pybind11::module_& module);
 
 }  // namespace torchplug
