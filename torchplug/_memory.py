@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchplug import _C, _devices, _text
+from torchplug import _C, _devices, _memory_history, _memory_pools, _text
 
 if TYPE_CHECKING:
     from torchplug._devices import Device
+
+
+# Parts of torch.<device>.memory that have files of their own.
+memory_snapshot = _memory_history.memory_snapshot
+_snapshot = _memory_history._snapshot
+_dump_snapshot = _memory_history._dump_snapshot
+_record_memory_history = _memory_history._record_memory_history
+_allocation_traceback = _memory_history._allocation_traceback
+_set_memory_metadata = _memory_history._set_memory_metadata
+_get_memory_metadata = _memory_history._get_memory_metadata
+_save_segment_usage = _memory_history._save_segment_usage
+_save_memory_usage = _memory_history._save_memory_usage
+_attach_out_of_memory_observer = _memory_history._attach_out_of_memory_observer
+MemPool = _memory_pools.MemPool
+use_mem_pool = _memory_pools.use_mem_pool
+PluggableAllocator = _memory_pools.PluggableAllocator
+change_current_allocator = _memory_pools.change_current_allocator
+get_allocator_backend = _memory_pools.get_allocator_backend
 
 
 def memory_allocated(device: Device = None) -> int:
@@ -46,7 +66,64 @@ def device_memory_used(device: Device = None) -> int:
 
 def empty_cache() -> None:
     """Gives back to the device what is kept for reuse."""
-    torch.accelerator.empty_cache()
+    _C.empty_cache()
+
+
+def empty_host_cache() -> None:
+    """Gives back to the host the pinned memory that is kept for reuse."""
+    _C.empty_host_cache()
+
+
+def set_per_process_memory_fraction(fraction: float, device: Device = None) -> None:
+    """Lets this process have no more than a part of the device's memory: from 0.0 to 1.0."""
+    if not isinstance(fraction, float):
+        raise TypeError(f"A memory fraction is a float, not {type(fraction).__name__}.")
+    _C.set_memory_fraction(_devices.index_of(device), fraction)
+
+
+def get_per_process_memory_fraction(device: Device = None) -> float:
+    """The part of the device's memory that this process may have."""
+    return _C.memory_fraction(_devices.index_of(device))
+
+
+def _set_allocator_settings(env: str) -> None:
+    """What TORCHPLUG_ALLOC_CONF sets, from now on."""
+    _C.set_allocator_settings(env)
+
+
+def caching_allocator_alloc(
+    size: int, device: Device = None, stream: torch.Stream | int | None = None
+) -> int:
+    """The address of device memory for another library, in the order of a stream (or its id)."""
+    index = _devices.index_of(device)
+    if stream is None:
+        stream = torch.accelerator.current_stream(index)
+    if isinstance(stream, torch.Stream):
+        stream = stream.stream_id
+    if not isinstance(stream, int):
+        raise TypeError(f"A stream is a Stream or the id of one, not {type(stream).__name__}.")
+    return _C.raw_allocate(size, index, stream)
+
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Gives back what caching_allocator_alloc gave."""
+    _C.raw_release(mem_ptr)
+
+
+def caching_allocator_enable(value: bool = True) -> None:
+    """Whether memory that is given back is kept for reuse. Without that every allocation asks the plugin."""
+    _C.set_caching(value)
+
+
+@contextlib.contextmanager
+def caching_allocator_disabled() -> Iterator[None]:
+    """Every allocation meanwhile asks the plugin, and what is given back goes back to it."""
+    before = _C.is_caching()
+    caching_allocator_enable(False)
+    try:
+        yield
+    finally:
+        caching_allocator_enable(before)
 
 
 def memory_stats(device: Device = None) -> OrderedDict[str, Any]:

@@ -162,6 +162,7 @@ PYBIND11_MODULE(_C, module) {
   bind_graph(module);
   bind_layers(module);
   bind_memory(module);
+  bind_memory_snapshot(module);
   bind_streams(module);
   bind_profiler(module);
   bind_sharing(module);

@@ -22,7 +22,7 @@
 #include "runtime/memory_history.h"
 #include "runtime/memory_pool.h"
 #include "runtime/memory_snapshot.h"
-#include "runtime/pending_blocks.h"
+#include "runtime/pending_uses.h"
 
 namespace torchplug {
 
@@ -164,7 +164,7 @@ class BlockPool {
   // By stream; those with other ids are few, and go the slow way.
   static constexpr size_t kShelves = 4096;
   std::array<std::atomic<Shelf*>, kShelves> shelves_{};
-  PendingBlocks pending_;
+  PendingUses<Block> pending_;
 
   std::mutex growth_lock_;
   Books books_;  // opened to use what follows

@@ -245,6 +245,12 @@ void DeviceAllocator::set_caching(bool caching) {
   for_each_pool([caching](BlockPool& owner) { owner.set_caching(caching); });
 }
 
+bool DeviceAllocator::is_caching() const {
+  Choices& chosen = choices();
+  std::lock_guard lock(chosen.choices_lock);
+  return chosen.caching && chosen.source == nullptr && !caching_is_forbidden();
+}
+
 void DeviceAllocator::replace_source(std::shared_ptr<MemorySource> source) {
   Choices& chosen = choices();
   std::lock_guard lock(chosen.choices_lock);

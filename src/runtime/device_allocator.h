@@ -75,6 +75,7 @@ class DeviceAllocator final : public c10::DeviceAllocator {
 
   // Whether what is given back is kept for reuse. TORCHPLUG_NO_MEMORY_CACHING=1 does the same from the start.
   void set_caching(bool caching);
+  bool is_caching() const;
   // All memory comes from there and goes back there at once. Throws if there is memory already.
   void replace_source(std::shared_ptr<MemorySource> source);
   bool has_plugins_source() const;

@@ -1,54 +1,103 @@
 #include "runtime/host_allocator.h"
 
 #include <c10/util/Exception.h>
-#include <c10/util/llvmMathExtras.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
+#include <chrono>
 #include <cstdlib>
-#include <list>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <utility>
 #include <vector>
 
 #include "immortal.h"
+#include "plugin/serialize.h"
 #include "runtime/capture.h"
-#include "runtime/event.h"
 #include "runtime/failure.h"
+#include "runtime/pending_uses.h"
+#include "spin_lock.h"
+#include "torch_compat.h"
 
 namespace torchplug {
 namespace {
 
 constexpr size_t kAlignment = 4096;
+constexpr c10::MempoolId_t kOwnPool{0, 0};
 
 struct PinnedBlock {
   char* address;
   size_t bytes;
-  std::vector<c10::Stream> used_on;
-  std::vector<std::unique_ptr<Event>> events;
+  c10::MempoolId_t pool;
+  std::vector<Stream> used_on{};  // guarded by uses_lock
+  uint32_t awaited = 0;
+  SpinLock uses_lock{};
 };
 
+size_t bucket_of(size_t bytes) { return static_cast<size_t>(std::bit_width(bytes - 1)); }
+
+// What is rounded up to a power of two fits again.
+size_t rounded(size_t bytes) {
+  if (bytes > compat::pinned_max_round_threshold() || bytes > compat::pinned_max_cached_size()) return bytes;
+  return std::bit_ceil(std::max(bytes, kAlignment));
+}
+
+int64_t microseconds_since(std::chrono::steady_clock::time_point start) {
+  using std::chrono::duration_cast;
+  return duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+}
+
 void release_pinned(void* context);
+
+// Where blocks lie, for whoever knows only an address.
+class PinnedAddresses {
+ public:
+  void add(std::unique_ptr<PinnedBlock> block) {
+    std::unique_lock lock(lock_);
+    blocks_[block->address] = std::move(block);
+    ++count_;
+  }
+  void remove(const PinnedBlock& block) {
+    std::unique_lock lock(lock_);
+    blocks_.erase(block.address);
+    --count_;
+  }
+  // Whether the address lies in a block; `use` is called with that block, which stays meanwhile.
+  template <class Use>
+  bool find(const void* address, const Use& use) {
+    if (count_.load(std::memory_order_relaxed) == 0) return false;
+    const char* wanted = static_cast<const char*>(address);
+    std::shared_lock lock(lock_);
+    const auto after = blocks_.upper_bound(wanted);
+    if (after == blocks_.begin()) return false;
+    PinnedBlock& block = *std::prev(after)->second;
+    if (wanted >= block.address + block.bytes) return false;
+    use(block);
+    return true;
+  }
+
+ private:
+  std::shared_mutex lock_;
+  std::map<const char*, std::unique_ptr<PinnedBlock>> blocks_;
+  std::atomic<size_t> count_{0};  // for those that need not look
+};
 
 class PinnedAllocator final : public at::HostAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &release_pinned, c10::kCPU};
-    std::lock_guard lock(blocks_lock_);
-    take_back_finished();
-    const size_t rounded = c10::llvm::PowerOf2Ceil(std::max(bytes, kAlignment));
-    auto found = free_.find(rounded);
-    PinnedBlock* block = nullptr;
-    if (found == free_.end()) {
-      block = make(rounded);
-    } else {
-      block = found->second;
-      free_.erase(found);
+    const size_t size = rounded(bytes);
+    PinnedBlock* block = take_free(size);
+    if (block == nullptr) {
+      take_back_passed();
+      block = take_free(size);
     }
-    stats_.active_requests.increase(1);
-    stats_.active_bytes.increase(block->bytes);
+    if (block == nullptr) block = make(size);
     return {block->address, block, &release_pinned, c10::kCPU};
   }
 
@@ -59,131 +108,213 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
   bool record_event(void* address, void* /*context*/, c10::Stream stream) override {
-    if (block_count_.load(std::memory_order_relaxed) == 0) return false;
-    std::lock_guard lock(blocks_lock_);
-    PinnedBlock* block = find(address);
-    if (block == nullptr) return false;
-    const bool known =
-        std::find(block->used_on.begin(), block->used_on.end(), stream) != block->used_on.end();
-    if (!known) block->used_on.push_back(stream);
-    return true;
+    const Stream user(stream);
+    return addresses_.find(address, [&](PinnedBlock& block) {
+      std::lock_guard guard(block.uses_lock);
+      const bool known = std::find(block.used_on.begin(), block.used_on.end(), user) != block.used_on.end();
+      if (!known) block.used_on.push_back(user);
+    });
   }
 
   void give(PinnedBlock* block) {
-    std::lock_guard lock(blocks_lock_);
-    stats_.active_requests.decrease(1);
-    stats_.active_bytes.decrease(block->bytes);
-    // A stream that captures cannot be asked where it is: later.
-    if (any_capture()) {
-      deferred_.push_back(block);
-    } else {
-      record_uses(block);
+    if (block->used_on.empty()) return put_away({block});
+    {
+      std::lock_guard lock(free_lock_);
+      if (is_capturing()) {
+        deferred_.push_back(block);
+        return;
+      }
     }
-  }
-
-  void record_uses(PinnedBlock* block) {
-    for (const c10::Stream& stream : block->used_on) {
-      if (is_lost(stream.device_index())) continue;
-      block->events.push_back(std::make_unique<Event>(stream.device_index(), /*with_timing=*/false));
-      block->events.back()->record(Stream(stream));
-    }
-    block->used_on.clear();
-    pending_.push_back(block);
+    pending_.add(block);
   }
 
   void empty_cache() override {
-    std::lock_guard lock(blocks_lock_);
-    take_back_finished();
-    for (const auto& [bytes, block] : std::exchange(free_, {})) destroy(block);
+    take_back_passed();
+    std::vector<PinnedBlock*> blocks;
+    {
+      std::lock_guard lock(free_lock_);
+      auto& own = free_[kOwnPool];
+      for (const auto& [bytes, block] : own) blocks.push_back(block);
+      own.clear();
+    }
+    for (PinnedBlock* block : blocks) destroy(block);
   }
 
   bool owns(const void* address) {
-    if (block_count_.load(std::memory_order_relaxed) == 0) return false;
-    std::lock_guard lock(blocks_lock_);
-    return find(address) != nullptr;
+    return addresses_.find(address, [](const PinnedBlock&) {});
+  }
+
+  // PyTorch's since 2.12. What the filter says of the current stream comes from the pool.
+  void begin_allocate_to_pool(c10::MempoolId_t pool, std::function<bool(c10::Stream)> filter) {
+    std::lock_guard lock(free_lock_);
+    redirections_.emplace_back(pool, std::move(filter));
+    ++users_[pool];
+  }
+  void end_allocate_to_pool(c10::MempoolId_t pool) {
+    std::lock_guard lock(free_lock_);
+    const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
+                                    [&](const auto& way) { return way.first == pool; });
+    TORCH_CHECK(found != redirections_.rend(), "Nothing is being allocated to the pinned memory pool (",
+                pool.first, ", ", pool.second, ").");
+    redirections_.erase(std::next(found).base());
+  }
+  // What nobody uses any more serves everybody.
+  void release_pool(c10::MempoolId_t pool) {
+    std::lock_guard lock(free_lock_);
+    const auto found = users_.find(pool);
+    TORCH_CHECK(found != users_.end(), "The pinned memory pool (", pool.first, ", ", pool.second,
+                ") has no user left that could release it.");
+    if (--found->second > 0) return;
+    users_.erase(found);
+    auto blocks = std::exchange(free_[pool], {});
+    for (const auto& [bytes, block] : blocks) block->pool = kOwnPool;
+    free_[kOwnPool].merge(blocks);
+    free_.erase(pool);
   }
 
   at::HostStats get_stats() override {
-    std::lock_guard lock(blocks_lock_);
+    std::lock_guard lock(free_lock_);
     return stats_;
   }
   void reset_accumulated_stats() override {
-    std::lock_guard lock(blocks_lock_);
-    for (auto* stat : all_stats()) stat->reset_accumulated();
+    std::lock_guard lock(free_lock_);
+    for (auto* stat :
+         {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes}) {
+      stat->reset_accumulated();
+    }
+    stats_.host_alloc_time.reset_accumulated();
+    stats_.host_free_time.reset_accumulated();
+    stats_.num_host_alloc = 0;
+    stats_.num_host_free = 0;
   }
   void reset_peak_stats() override {
-    std::lock_guard lock(blocks_lock_);
-    for (auto* stat : all_stats()) stat->reset_peak();
+    std::lock_guard lock(free_lock_);
+    for (auto* stat :
+         {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes}) {
+      stat->reset_peak();
+    }
+    stats_.host_alloc_time.reset_peak();
+    stats_.host_free_time.reset_peak();
   }
 
  private:
-  std::vector<c10::CachingAllocator::Stat*> all_stats() {
-    return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes};
+  // With free_lock_ held. A stream that captures cannot be asked where it is.
+  bool is_capturing() const { return any_capture() || !redirections_.empty(); }
+  c10::MempoolId_t current_pool() const {
+    if (redirections_.empty()) return kOwnPool;
+    const c10::Stream stream = Stream::current(current_device()).unwrap();
+    const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
+                                    [&](const auto& way) { return way.second(stream); });
+    return found == redirections_.rend() ? kOwnPool : found->first;
+  }
+  void count_taken(const PinnedBlock& block) {
+    stats_.active_requests.increase(1);
+    stats_.active_bytes.increase(block.bytes);
   }
 
-  PinnedBlock* find(const void* address) {
-    const char* wanted = static_cast<const char*>(address);
-    auto after = blocks_.upper_bound(wanted);
-    if (after == blocks_.begin()) return nullptr;
-    PinnedBlock* block = std::prev(after)->second.get();
-    return wanted < block->address + block->bytes ? block : nullptr;
+  PinnedBlock* take_free(size_t bytes) {
+    std::lock_guard lock(free_lock_);
+    auto& blocks = free_[current_pool()];
+    const auto found = blocks.find(bytes);
+    if (found == blocks.end()) return nullptr;
+    PinnedBlock* block = found->second;
+    blocks.erase(found);
+    count_taken(*block);
+    return block;
   }
 
-  void take_back_finished() {
-    if (any_capture()) return;
-    for (PinnedBlock* block : std::exchange(deferred_, {})) record_uses(block);
-    for (auto it = pending_.begin(); it != pending_.end();) {
-      PinnedBlock* block = *it;
-      const auto over = [](const auto& event) { return event->is_over(); };
-      if (!std::all_of(block->events.begin(), block->events.end(), over)) {
-        ++it;
-        continue;
+  // Nobody uses them. Those too long to be kept go back at once, but not while a capture may need them.
+  void put_away(const std::vector<PinnedBlock*>& blocks) {
+    std::vector<PinnedBlock*> leaving;
+    {
+      std::lock_guard lock(free_lock_);
+      for (PinnedBlock* block : blocks) {
+        stats_.active_requests.decrease(1);
+        stats_.active_bytes.decrease(block->bytes);
+        if (!users_.contains(block->pool)) block->pool = kOwnPool;
+        if (block->bytes > compat::pinned_max_cached_size() && block->pool == kOwnPool) {
+          leaving.push_back(block);
+        } else {
+          free_[block->pool].emplace(block->bytes, block);
+        }
       }
-      block->events.clear();
-      free_.emplace(block->bytes, block);
-      it = pending_.erase(it);
     }
+    for (PinnedBlock* block : leaving) destroy(block);
+  }
+
+  void take_back_passed() {
+    std::vector<PinnedBlock*> waiting;
+    {
+      std::lock_guard lock(free_lock_);
+      if (is_capturing()) return;
+      waiting.swap(deferred_);
+    }
+    if (waiting.empty() && pending_.is_empty()) return;
+    const auto calls = lock_calls(active_module());
+    for (PinnedBlock* block : waiting) pending_.add(block);
+    const std::vector<PinnedBlock*> passed = pending_.take_passed();
+    if (!passed.empty()) put_away(passed);
   }
 
   PinnedBlock* make(size_t bytes) {
+    const auto start = std::chrono::steady_clock::now();
     void* address = nullptr;
     if (runtime().host_alloc != nullptr) {
-      check(runtime().host_alloc(bytes, &address), "host_alloc", -1);
+      take_plugin_error();
+      if (runtime().host_alloc(bytes, &address) != PLUG_OK) {
+        take_plugin_error();
+        empty_cache();
+        check(runtime().host_alloc(bytes, &address), "host_alloc", -1);
+      }
     } else {
-      address = std::aligned_alloc(kAlignment, bytes);
+      address = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
       TORCH_CHECK_WITH(OutOfMemoryError, address != nullptr, "The host has no ", bytes,
                        " bytes left to pin.");
     }
-    auto block = std::make_unique<PinnedBlock>(PinnedBlock{static_cast<char*>(address), bytes, {}, {}});
+    auto block = std::make_unique<PinnedBlock>(static_cast<char*>(address), bytes, kOwnPool);
     PinnedBlock* made = block.get();
-    blocks_[made->address] = std::move(block);
-    ++block_count_;
+    addresses_.add(std::move(block));
+    std::lock_guard lock(free_lock_);
+    made->pool = current_pool();
     stats_.allocations.increase(1);
     stats_.allocated_bytes.increase(bytes);
+    stats_.host_alloc_time.increase(microseconds_since(start));
     ++stats_.num_host_alloc;
+    const size_t bucket = bucket_of(bytes);
+    if (bucket < stats_.bucket_allocation.size()) ++stats_.bucket_allocation[bucket];
+    count_taken(*made);
     return made;
   }
 
   void destroy(PinnedBlock* block) {
-    stats_.allocations.decrease(1);
-    stats_.allocated_bytes.decrease(block->bytes);
-    ++stats_.num_host_free;
+    const auto start = std::chrono::steady_clock::now();
     char* address = block->address;
-    blocks_.erase(address);
-    --block_count_;
+    const size_t bytes = block->bytes;
+    addresses_.remove(*block);
+    plug_status status = PLUG_OK;
     if (runtime().host_free != nullptr) {
-      check(runtime().host_free(address), "host_free", -1);
+      status = runtime().host_free(address);
     } else {
       std::free(address);
     }
+    {
+      std::lock_guard lock(free_lock_);
+      stats_.allocations.decrease(1);
+      stats_.allocated_bytes.decrease(bytes);
+      stats_.host_free_time.increase(microseconds_since(start));
+      ++stats_.num_host_free;
+    }
+    check(status, "host_free", -1);
   }
 
-  std::atomic<size_t> block_count_{0};  // for those that need not look
-  std::mutex blocks_lock_;
-  std::map<const char*, std::unique_ptr<PinnedBlock>> blocks_;
-  std::multimap<size_t, PinnedBlock*> free_;
-  std::list<PinnedBlock*> pending_;
-  std::vector<PinnedBlock*> deferred_;  // given back while a stream captured
+  PinnedAddresses addresses_;
+  PendingUses<PinnedBlock> pending_;
+
+  std::mutex free_lock_;  // guards what follows; the plugin is not called with it
+  std::map<c10::MempoolId_t, std::multimap<size_t, PinnedBlock*>> free_;
+  std::vector<std::pair<c10::MempoolId_t, std::function<bool(c10::Stream)>>> redirections_;
+  std::map<c10::MempoolId_t, int> users_;
+  std::vector<PinnedBlock*> deferred_;  // given back during a capture
   at::HostStats stats_;
 };
 

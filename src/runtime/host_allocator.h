@@ -1,7 +1,7 @@
 #pragma once
-// PyTorch's allocator for pinned host memory: caches blocks and keeps one back until the streams
-// that copy from or to it have passed. A plugin without host_alloc gets ordinary memory.
-// Any thread may use it.
+// PyTorch's allocator for pinned host memory: caches blocks by powers of two, and keeps one back until the
+// streams that copy from or to it have passed. The plugin is called without any lock held. A plugin without
+// host_alloc gets ordinary memory. Any thread may use it.
 
 #include <ATen/core/CachingHostAllocator.h>
 

@@ -135,6 +135,32 @@ TEST(AllocatorStatistics, are_exact_on_one_stream_though_seldom_asked) { count_t
 TEST(AllocatorStatistics, are_exact_on_three_streams_at_every_step) { count_twice(3, 1); }
 TEST(AllocatorStatistics, are_exact_on_three_streams_though_seldom_asked) { count_twice(3, 300); }
 
+// Two streams that were high in turn are half as high together: more than there ever was, though neither is
+// higher than before.
+TEST(AllocatorStatistics, a_peak_is_found_though_no_stream_is_at_its_own) {
+  on_sim([] {
+    constexpr int64_t kHeight = 40;
+    const std::array<Stream, 2> streams = {new_stream(), new_stream()};
+    std::vector<c10::DataPtr> held;
+    const auto rise = [&](const Stream& stream, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) held.push_back(allocator().allocate_on(stream, 512));
+    };
+    for (int round = 0; round < 20; ++round) {
+      for (const Stream& stream : streams) {
+        rise(stream, kHeight);
+        held.clear();
+      }
+    }
+    EXPECT_EQ(allocator().getDeviceStats(0).allocation[0].peak, kHeight);
+    for (int64_t i = 0; i < kHeight * 3 / 4; ++i) {
+      for (const Stream& stream : streams) rise(stream, 1);
+    }
+    held.clear();
+    EXPECT_EQ(allocator().getDeviceStats(0).allocation[0].peak, kHeight * 3 / 2);
+    EXPECT_EQ(allocator().getDeviceStats(0).allocated_bytes[1].peak, kHeight * 3 / 2 * 512);
+  });
+}
+
 // Each thread goes up to a height of its own and down again, all at once: the peak lies between the height of
 // one and the sum of all.
 TEST(AllocatorStatistics, a_peak_of_several_threads_is_one_that_there_was) {

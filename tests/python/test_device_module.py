@@ -19,11 +19,8 @@ ABSENT = {
         current_solver_handle get_gencode_flags has_magma is_tf32_supported jiterator nccl nvtx gds tunable
         GreenContext green_contexts sparse list_gpu_processes get_arch_list _compile_kernel""",
     "plug.h does not ask the device": "clock_rate power_draw temperature utilization memory_usage",
-    "the allocator is torchplug's": """CUDAPluggableAllocator MemPool use_mem_pool change_current_allocator
-        caching_allocator_alloc caching_allocator_delete caching_allocator_enable
-        caching_allocator_disabled get_allocator_backend memory_snapshot""",
-    "nothing would honour it": """set_per_process_memory_fraction get_per_process_memory_fraction
-        set_sync_debug_mode get_sync_debug_mode DeferredCudaCallError""",
+    "its name is PluggableAllocator": "CUDAPluggableAllocator",
+    "nothing would honour it": "set_sync_debug_mode get_sync_debug_mode DeferredCudaCallError",
     "deprecated": """memory_cached max_memory_cached reset_max_memory_allocated reset_max_memory_cached
         has_half""",
 }

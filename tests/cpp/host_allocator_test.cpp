@@ -1,0 +1,156 @@
+// Pinned host memory: what is given out again, when, and what the statistics say.
+
+#include "runtime/host_allocator.h"
+
+#include <cstring>
+
+#include "sim_device.h"
+
+namespace torchplug {
+namespace {
+
+using namespace torchplug_test;
+
+at::HostAllocator& allocator() { return host_allocator(); }
+
+TEST(HostAllocator, a_freed_block_is_given_out_again_to_what_has_the_same_power_of_two) {
+  on_sim([] {
+    const void* first = allocator().allocate(5000).get();
+    EXPECT_EQ(allocator().allocate(8192).get(), first);
+    EXPECT_NE(allocator().allocate(9000).get(), first);
+    EXPECT_EQ(allocator().get_stats().num_host_alloc, 2);
+  });
+}
+
+TEST(HostAllocator, a_block_in_use_on_a_stream_is_kept_back_until_that_has_passed) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    Gate gate(stream);
+    c10::DataPtr data = allocator().allocate(4096);
+    const void* first = data.get();
+    EXPECT_TRUE(allocator().record_event(static_cast<char*>(data.get()) + 100, nullptr, stream.unwrap()));
+    data.clear();
+    const c10::DataPtr second = allocator().allocate(4096);
+    EXPECT_NE(second.get(), first);
+    gate.open();
+    stream.synchronize();
+    EXPECT_EQ(allocator().allocate(4096).get(), first);
+  });
+}
+
+TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_another) {
+  on_sim([] {
+    const Stream slow = new_stream();
+    const Stream fast = new_stream();
+    Gate gate(slow);
+    std::vector<c10::DataPtr> held;
+    for (int i = 0; i < 100; ++i) {
+      held.push_back(allocator().allocate(4096));
+      record_pinned_use(held.back().get(), slow.unwrap());
+    }
+    held.clear();
+    const void* used_on_fast = nullptr;
+    {
+      const c10::DataPtr data = allocator().allocate(4096);
+      used_on_fast = data.get();
+      record_pinned_use(data.get(), fast.unwrap());
+    }
+    fast.synchronize();
+    EXPECT_EQ(allocator().allocate(4096).get(), used_on_fast);
+    EXPECT_EQ(allocator().get_stats().num_host_alloc, 101);
+  });
+}
+
+TEST(HostAllocator, statistics_are_exact) {
+  on_sim([] {
+    {
+      const c10::DataPtr a = allocator().allocate(5000);
+      const c10::DataPtr b = allocator().allocate(100000);
+      const auto held = allocator().get_stats();
+      EXPECT_EQ(held.active_requests.current, 2);
+      EXPECT_EQ(held.active_bytes.current, 8192 + 131072);
+      EXPECT_EQ(held.allocations.current, 2);
+      EXPECT_EQ(held.allocated_bytes.current, 8192 + 131072);
+      EXPECT_EQ(held.host_alloc_time.count, 2);
+      EXPECT_EQ(held.bucket_allocation.at(13), 1);
+      EXPECT_EQ(held.bucket_allocation.at(17), 1);
+    }
+    const auto freed = allocator().get_stats();
+    EXPECT_EQ(freed.active_requests.current, 0);
+    EXPECT_EQ(freed.active_bytes.current, 0);
+    EXPECT_EQ(freed.active_bytes.peak, 8192 + 131072);
+    EXPECT_EQ(freed.allocated_bytes.current, 8192 + 131072) << "cached";
+    EXPECT_EQ(freed.num_host_free, 0);
+    allocator().empty_cache();
+    const auto emptied = allocator().get_stats();
+    EXPECT_EQ(emptied.allocated_bytes.current, 0);
+    EXPECT_EQ(emptied.num_host_free, 2);
+    EXPECT_EQ(emptied.host_free_time.count, 2);
+    allocator().reset_peak_stats();
+    allocator().reset_accumulated_stats();
+    const auto reset = allocator().get_stats();
+    EXPECT_EQ(reset.active_bytes.peak, 0);
+    EXPECT_EQ(reset.active_bytes.allocated, 0);
+    EXPECT_EQ(reset.num_host_alloc, 0);
+  });
+}
+
+TEST(HostAllocator, a_block_that_a_stream_still_uses_counts_as_active) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    Gate gate(stream);
+    c10::DataPtr data = allocator().allocate(4096);
+    record_pinned_use(data.get(), stream.unwrap());
+    data.clear();
+    EXPECT_EQ(allocator().get_stats().active_requests.current, 1);
+    gate.open();
+    stream.synchronize();
+    allocator().empty_cache();
+    EXPECT_EQ(allocator().get_stats().active_requests.current, 0);
+    EXPECT_EQ(allocator().get_stats().allocations.current, 0);
+  });
+}
+
+TEST(HostAllocator, only_its_own_memory_is_pinned) {
+  on_sim([] {
+    const int mine = 0;
+    EXPECT_FALSE(is_pinned(&mine));
+    const c10::DataPtr data = allocator().allocate(5000);
+    const char* begin = static_cast<const char*>(data.get());
+    EXPECT_TRUE(is_pinned(begin) && is_pinned(begin + 8191));
+    EXPECT_FALSE(is_pinned(&mine));
+    EXPECT_FALSE(allocator().record_event(const_cast<int*>(&mine), nullptr, new_stream().unwrap()));
+  });
+}
+
+// Each thread writes its number, has a stream read it, and lets go at once.
+TEST(HostAllocator, many_threads_never_hold_the_same_memory) {
+  on_sim([] {
+    std::atomic<int> wrong{0};
+    {
+      std::vector<std::jthread> threads;
+      for (int t = 1; t <= 4; ++t) {
+        threads.emplace_back([&wrong, t] {
+          const Stream stream = new_stream();
+          for (int i = 0; i < 2000; ++i) {
+            const c10::DataPtr data = allocator().allocate(4096 << (i % 3));
+            auto* bytes = static_cast<unsigned char*>(data.get());
+            std::memset(bytes, t, 4096);
+            enqueue(stream, [&wrong, bytes, t] {
+              if (bytes[0] != t || bytes[4095] != t) ++wrong;
+            });
+            record_pinned_use(bytes, stream.unwrap());
+          }
+          stream.synchronize();
+        });
+      }
+    }
+    EXPECT_EQ(wrong, 0);
+    allocator().empty_cache();
+    EXPECT_EQ(allocator().get_stats().allocated_bytes.current, 0);
+    EXPECT_EQ(allocator().get_stats().active_requests.allocated, 8000);
+  });
+}
+
+}  // namespace
+}  // namespace torchplug
