@@ -88,7 +88,8 @@ void Capture::check() {
 void Capture::start_runners() {
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     const Stream& captured = lanes_[i].stream();
-    runners_.push_back(std::make_shared<Stream>(captured.name(), captured.has_high_priority()));
+    runners_.push_back(
+        std::make_shared<Stream>(captured.name(), captured.has_high_priority(), captured.device()));
     runners_.back()->enqueue([]() noexcept {});
   }
 }
