@@ -45,7 +45,7 @@ def is_available() -> bool:
 
 def is_initialized() -> bool:
     """Whether the current device is in use."""
-    return _C.is_open(_C.current_device())
+    return _C.is_in_use(_C.current_device())
 
 
 def init() -> None:

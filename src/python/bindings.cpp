@@ -145,7 +145,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("set_device", [](int device) { set_current_device(to_index(device)); });
   module.def("exchange_device", [](int device) { return int{exchange_current_device(to_index(device))}; });
   module.def("open_device", [](int device) { ensure_open(to_index(device)); }, NoGil());
-  module.def("is_open", [](int device) { return is_open(to_index(device)); });
+  module.def("is_in_use", [](int device) { return is_open(to_index(device)) || is_lost(to_index(device)); });
   module.def("is_forked", &is_forked);
   module.def("properties", &properties);
   module.def("describe", &describe);

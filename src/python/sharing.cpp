@@ -50,52 +50,29 @@ at::Tensor tensor_from_blob(uintptr_t address, const std::vector<int64_t>& sizes
                    keeping(owner));
 }
 
-// The plugin's handle for a stream that a consumer named by a number, good until this goes: a small number is
-// the id of one of PyTorch's streams, any other what the vendor's libraries call a stream.
-class NamedStream {
- public:
-  NamedStream(DeviceIndex device, uintptr_t name) : device_(device) {
-    if (name < kFirstAddress) {
-      const auto id = static_cast<c10::StreamId>(name);
-      handle_ = Stream(c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device), id)).handle();
-      return;
-    }
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): see above
-    auto* native = reinterpret_cast<void*>(name);
-    is_imported_ = runtime().stream_import != nullptr;
-    if (is_imported_) {
-      check(runtime().stream_import(plugin_index(device), native, &handle_), "stream_import", device);
-    } else {
-      handle_ = static_cast<plug_stream>(native);
-    }
+// The stream that a consumer named by a number: a small one is the id of one of PyTorch's streams, any other
+// what the vendor's libraries call a stream.
+Stream named_stream(DeviceIndex device, uintptr_t name) {
+  constexpr uintptr_t kFirstAddress = 4096;
+  if (name < kFirstAddress) {
+    const auto id = static_cast<c10::StreamId>(name);
+    return Stream(c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device), id));
   }
-  ~NamedStream() {
-    if (is_imported_) runtime().stream_destroy(plugin_index(device_), handle_);
-  }
-  NamedStream(const NamedStream&) = delete;
-  NamedStream& operator=(const NamedStream&) = delete;
-
-  plug_stream handle() const { return handle_; }
-
- private:
-  static constexpr uintptr_t kFirstAddress = 4096;
-
-  DeviceIndex device_;
-  plug_stream handle_ = nullptr;
-  bool is_imported_ = false;
-};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): see above
+  return Stream::from_native(device, reinterpret_cast<void*>(name));
+}
 
 // Makes a stream wait for what has been given to the current stream of the device.
 void let_stream_wait(int index, uintptr_t name) {
   const auto device = static_cast<DeviceIndex>(index);
   ensure_open(device);
   if (!active_module().has_streams()) return;
-  const NamedStream waiting(device, name);
+  const Stream waiting = named_stream(device, name);
   const Stream current = Stream::current(device);
-  if (waiting.handle() == current.handle()) return;
+  if (waiting == current) return;
   Event event(device, /*with_timing=*/false);
   event.record(current);
-  event.block(waiting.handle());
+  event.block(waiting);
 }
 
 // ---- other processes ----

@@ -57,13 +57,6 @@ void Event::block(const Stream& stream) const {
         "event_wait", device_);
 }
 
-void Event::block(plug_stream stream) const {
-  ensure_open(device_);
-  if (handle_ == nullptr) return;
-  const int32_t index = plugin_index(device_);
-  check(runtime().event_wait(index, handle_, index, stream), "event_wait", device_);
-}
-
 void Event::refuse_captured(const char* what) const {
   if (C10_LIKELY(!is_captured_)) return;
   const auto capture = capture_.lock();

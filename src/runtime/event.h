@@ -25,8 +25,6 @@ class Event {
   void record(const Stream& stream);
   // The stream's later work waits for the latest record made so far.
   void block(const Stream& stream) const;
-  // The same for a stream of the device that only the plugin knows.
-  void block(plug_stream stream) const;
   bool is_ready() const;
   // Ready, or on a device that is lost: there is nothing to wait for.
   bool is_over() const;

@@ -187,7 +187,7 @@ def test_a_call_that_did_not_fit_is_right_when_it_does(device):
         hog = []
         try:
             while True:
-                hog.append(torch.empty(1 << 20, dtype=torch.uint8, device=device))
+                hog.append(torch.empty(2 << 20, dtype=torch.uint8, device=device))
         except torch.OutOfMemoryError:
             pass
         try:

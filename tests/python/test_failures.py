@@ -28,7 +28,6 @@ WAITS = {
     "cpu": lambda module, event, y: y.cpu(),
     "item": lambda module, event, y: y.item(),
     "copy": lambda module, event, y: torch.empty(1).copy_(y),
-    "empty_cache": lambda module, event, y: torch.accelerator.empty_cache(),
 }
 
 

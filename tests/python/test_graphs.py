@@ -555,7 +555,7 @@ def test_all_of_this_holds_where_torchplug_records_the_streams_itself():
     assert len(files) == 4
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
-        env={**os.environ, "TORCHPLUG_SIM_CAPTURE": "0"},
+        env={**os.environ, "TORCHPLUG_SIM_CAPTURE": "off"},
         capture_output=True,
         text=True,
         timeout=600,

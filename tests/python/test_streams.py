@@ -349,7 +349,8 @@ module.synchronize(1)
 with torchplug.testing.hold(stream) as gate:
     z.record_stream(stream)
     del z
-    print(torch.empty(100_000, device="shadow:1").data_ptr() != address)
+    meanwhile = torch.empty(100_000, device="shadow:1")
+    print(meanwhile.data_ptr() != address)
     gate.open()
     stream.synchronize()
     print(torch.empty(100_000, device="shadow:1").data_ptr() == address)
