@@ -2,6 +2,7 @@
 
 #include "runtime/memory_snapshot.h"
 
+#include <c10/core/AllocatorConfig.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 #include <map>
