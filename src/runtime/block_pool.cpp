@@ -15,6 +15,10 @@ namespace {
 constexpr size_t kMinimum = 512;
 constexpr size_t kSmallSize = size_t{1} << 20;
 
+// When a shelf has not what is asked for, but much else, its longer blocks may make it up when joined.
+constexpr size_t kWorthJoining = size_t{32} << 10;
+constexpr int64_t kMuchIdle = int64_t{1} << 20;
+
 // Every block is as well aligned as what mem_alloc gives.
 size_t unit_of(DeviceIndex device) {
   return std::max<size_t>(kMinimum, std::bit_ceil(device_info(device).alignment));
@@ -73,6 +77,7 @@ Block* BlockPool::find(Request& request) {
     Shelf& shelf = make_shelf(request.stream);
     Block* block = books_.take_shelved(shelf, request.rounded >> unit_shift_, request.rounded, request.bytes);
     if (block != nullptr) return block;
+    put_away(books_.clear(shelf, kWorthJoining >> unit_shift_, kMuchIdle));
   }
   return find_in(*request.pool, request);
 }
@@ -108,7 +113,7 @@ void BlockPool::give(Block* block) {
   record("free_completed", *block, context);
   if (block->shelf != nullptr && books_.shelve(*block->shelf, block, block->bytes >> unit_shift_)) return;
   count_given(*block);
-  put_away(block);
+  put_away({block});
 }
 
 void BlockPool::give_later(Block* block, const Context& context) {
@@ -139,12 +144,13 @@ void BlockPool::take_back_passed() {
   for (Block* block : passed) {
     record("free_completed", *block, nullptr);
     books_.end_wait(kind_of(*block), *block);
-    put_away(block);
   }
+  put_away(passed);
 }
 
-void BlockPool::put_away(Block* block) {
-  block->segment->pool->heap(block->segment->is_small).give(block);
+void BlockPool::put_away(const std::vector<Block*>& blocks) {
+  if (blocks.empty()) return;
+  for (Block* block : blocks) block->segment->pool->heap(block->segment->is_small).give(block);
   note_idle();
 }
 
@@ -215,13 +221,8 @@ Shelf& BlockPool::make_shelf(const Stream& stream) {
   return *made;
 }
 
-void BlockPool::empty_shelf(Shelf& shelf) {
-  for (Block* block : books_.clear(shelf)) block->segment->pool->small.give(block);
-  note_idle();
-}
-
 void BlockPool::empty_shelves() {
-  for (Shelf* shelf : books_.shelves()) empty_shelf(*shelf);
+  for (Shelf* shelf : books_.shelves()) put_away(books_.clear(*shelf));
 }
 
 void BlockPool::note_idle() {

@@ -117,8 +117,7 @@ class BlockPool {
   Block* find_in(MemoryPool& pool, const Request& request);
   Block* hand_out(const Request& request, Block* block);
   void count_given(const Block& block);
-  void put_away(Block* block);
-  void empty_shelf(Shelf& shelf);
+  void put_away(const std::vector<Block*>& blocks);
   void empty_shelves();
   void note_idle();
   bool is_capturing() const;

@@ -64,7 +64,7 @@ Block* BlockPool::take_new(Request& request) {
     if (caches) {
       if (Block* block = find(request)) return block;
       if (request.is_small && !request.pool->is_private()) {
-        empty_shelf(make_shelf(request.stream));
+        put_away(books_.clear(make_shelf(request.stream)));
         if (Block* block = find(request)) return block;
       }
     }

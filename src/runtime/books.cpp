@@ -220,9 +220,10 @@ void Books::set_idle(Kind kind, IdleSplits idle) {
   if (bytes != 0) enter(stats_.inactive_split_bytes, kind, bytes);
 }
 
-std::vector<Block*> Books::clear(Shelf& shelf) {
+std::vector<Block*> Books::clear(Shelf& shelf, size_t from, int64_t more_than) {
   std::lock_guard guard(shelf.lock_);
-  return shelf.clear();
+  if (shelf.now_[Shelf::kIdleBytes] <= more_than) return {};
+  return shelf.clear(from);
 }
 
 void Books::reserve(Kind kind, c10::MempoolId_t pool, int64_t bytes, int64_t segments) {

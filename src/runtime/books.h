@@ -63,8 +63,8 @@ class Books {
 
   // What the heaps of this kind hold now.
   void set_idle(Kind kind, IdleSplits idle);
-  // Blocks that leave a shelf for the heap. Its lock is taken.
-  std::vector<Block*> clear(Shelf& shelf);
+  // Blocks of at least so many units leave a shelf for the heap, if `more_than` bytes lie on it.
+  std::vector<Block*> clear(Shelf& shelf, size_t from = 0, int64_t more_than = -1);
   // All shelves stand still while `work`, which is given the blocks that lie on them, runs.
   template <class Work>
   void with_shelved_blocks(const Work& work);
@@ -119,7 +119,7 @@ void Books::with_shelved_blocks(const Work& work) {
   const auto locks = lock_shelves();
   std::set<const Block*> shelved;
   for (const Shelf* shelf : shelves_) {
-    for (const Block* block : shelf->blocks()) shelved.insert(block);
+    for (const Block* block : shelf->blocks(0)) shelved.insert(block);
   }
   work(shelved);
 }

@@ -18,19 +18,21 @@ void Shelf::apply(const Numbers& change) {
   }
 }
 
-std::vector<Block*> Shelf::blocks() const {
+std::vector<Block*> Shelf::blocks(size_t from) const {
   std::vector<Block*> blocks;
-  for (Block* first : places_) {
-    for (Block* block = first; block != nullptr; block = block->next) blocks.push_back(block);
+  for (size_t place = from; place < kPlaces; ++place) {
+    for (Block* block = places_[place]; block != nullptr; block = block->next) blocks.push_back(block);
   }
   return blocks;
 }
 
-std::vector<Block*> Shelf::clear() {
-  std::vector<Block*> taken = blocks();
-  places_.fill(nullptr);
-  now_[kIdleCount] = 0;
-  now_[kIdleBytes] = 0;
+std::vector<Block*> Shelf::clear(size_t from) {
+  std::vector<Block*> taken = blocks(from);
+  std::fill(places_.begin() + static_cast<ptrdiff_t>(from), places_.end(), nullptr);
+  for (const Block* block : taken) {
+    --now_[kIdleCount];
+    now_[kIdleBytes] -= static_cast<int64_t>(block->bytes);
+  }
   return taken;
 }
 

@@ -41,9 +41,9 @@ class alignas(128) Shelf {
   inline bool may_rise(Number first, Number last, const Numbers& by);
   bool raise_limits(Number first, Number last, const Numbers& by);
   void apply(const Numbers& change);
-  // Takes every block off.
-  std::vector<Block*> clear();
-  std::vector<Block*> blocks() const;
+  // Takes off every block of at least so many units.
+  std::vector<Block*> clear(size_t from);
+  std::vector<Block*> blocks(size_t from) const;
 
   SpinLock lock_;
   bool is_exclusive_ = false;

@@ -99,16 +99,12 @@ TEST(MemoryLimits, a_fraction_limits_this_process_alone) {
 TEST(MemoryLimits, garbage_is_collected_beyond_the_threshold_and_the_oldest_goes_first) {
   on_limited_device(
       [] {
-        const auto lie_idle = [](int searches) {
-          for (int i = 0; i < searches; ++i) allocate(11 * kMiB);
-        };
-        allocate(20 * kMiB);
-        lie_idle(10);
-        const c10::DataPtr held = allocate(11 * kMiB);
-        EXPECT_EQ(reserved(), int64_t{32 * kMiB});
-        const c10::DataPtr more = allocate(24 * kMiB);
-        EXPECT_EQ(counted("frees"), 1u) << "more than half of the device was in use";
-        EXPECT_EQ(reserved(), int64_t{36 * kMiB});
+        allocate(12 * kMiB);
+        for (int i = 0; i < 10; ++i) allocate(14 * kMiB);
+        EXPECT_EQ(reserved(), int64_t{26 * kMiB});
+        const c10::DataPtr more = allocate(30 * kMiB);
+        EXPECT_EQ(counted("frees"), 1u) << "the 12 MiB that lay idle longest";
+        EXPECT_EQ(reserved(), int64_t{44 * kMiB});
         EXPECT_EQ(stats().num_alloc_retries, 0) << "nothing had to fail first";
       },
       "garbage_collection_threshold:0.4");
@@ -177,7 +173,6 @@ std::shared_ptr<MemorySource> limited_source() {
 
 TEST(MemorySource, a_pluggable_allocator_is_asked_for_everything_and_keeps_nothing) {
   on_limited_device([] {
-    const at::Tensor loads = at::ones({1});
     device_info(0);
     allocator().replace_source(limited_source());
     {

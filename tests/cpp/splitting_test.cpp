@@ -1,5 +1,7 @@
 // How segments are cut into blocks and put together again, and the settings that say so.
 
+#include <c10/core/AllocatorConfig.h>
+
 #include "runtime/device_allocator.h"
 #include "runtime/memory_snapshot.h"
 #include "sim_device.h"
