@@ -124,7 +124,7 @@ void validation::violate(Rule rule, const std::string& sentence) {
 
 std::string validation::note(Rule rule, const std::string& sentence) noexcept {
   std::string text = record(rule, sentence);
-  host->log(host, rule == Rule::kLeak ? 2 : 3, text.c_str());
+  host->log(host, rule == Rule::kLeak ? 1 : 3, text.c_str());
   if (mode == Mode::kAbort && rule != Rule::kLeak) std::abort();
   return text;
 }

@@ -1,6 +1,7 @@
 """The layers between PyTorch and a plugin, as a user of Python meets them; docs/layers.md."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from helpers import output_of, run_python
 from vendors import compile_test_plugin
 
 import torchplug._C
+from torchplug.cli import plug_check
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "layers.md").read_text()
@@ -28,11 +30,8 @@ def test_the_page_lists_every_id_with_its_meaning():
 
 
 def test_the_page_lists_every_check_of_plug_check():
-    import subprocess
-
-    from torchplug.cli import plug_check
-
-    output = subprocess.run([plug_check.program(), "--list"], capture_output=True, text=True)
+    program = [plug_check.program(), "--list"]
+    output = subprocess.run(program, capture_output=True, text=True, check=True)
     listed = re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", PAGE, re.MULTILINE)
     assert listed == [tuple(line.split(None, 1)) for line in output.stdout.splitlines()]
 
@@ -40,11 +39,19 @@ def test_the_page_lists_every_check_of_plug_check():
 @pytest.mark.accelerator("the CPU has no layers")
 def test_validate_has_nothing_to_say_of_training(device):
     code = MODEL + (
-        "from torchplug import _C\n"
-        "print(_C.active_layers(), _C.validation_messages())\n"
+        "from torchplug import _C\nprint(_C.active_layers(), _C.validation_messages())\n"
     )
     done = run_python(code, device, TORCHPLUG_LAYERS="validate")
     assert (done.stdout, done.stderr) == ("['validate'] []\n", "")
+
+
+@pytest.mark.accelerator("the CPU has no layers")
+def test_what_is_not_given_back_is_listed_and_what_is_only_cached_is_not(device):
+    settings = {"TORCHPLUG_LAYERS": "validate", "TORCHPLUG_LOG": 1}
+    held = run_python("import sys; sys.kept = torch.ones(3, device=device)", device, **settings)
+    assert "VALIDATE-leak: At the end there are still 1 allocation (" in held.stderr
+    code = MODEL + "del model, optimizer; import gc; gc.collect()"
+    assert "VALIDATE" not in run_python(code, device, **settings).stderr
 
 
 @pytest.mark.accelerator("the CPU has no layers")
@@ -55,7 +62,8 @@ def test_uninitialised_memory_shows(device):
 
 @pytest.mark.accelerator("it chooses its plugins, so once is enough", only="sim")
 @pytest.mark.parametrize(
-    ("plugin", "id"), [("misaligned", "VALIDATE-alloc-alignment"), ("overruns", "VALIDATE-red-zone")]
+    ("plugin", "id"),
+    [("misaligned", "VALIDATE-alloc-alignment"), ("overruns", "VALIDATE-red-zone")],
 )
 def test_a_broken_plugin_raises_with_the_id(tmp_path, plugin, id):
     library = compile_test_plugin(tmp_path, plugin)
