@@ -62,9 +62,7 @@ TEST(Layers, an_unknown_name_is_one_sentence) {
 }
 
 TEST(Layers, a_name_given_twice_is_one_sentence) {
-  with_layers("fault,fault", [] {
-    expect_says(error_of([] { activate(SIM_LIBRARY); }), {"'fault' twice"});
-  });
+  with_layers("fault,fault", [] { expect_says(error_of([] { activate(SIM_LIBRARY); }), {"'fault' twice"}); });
 }
 
 }  // namespace

@@ -48,7 +48,10 @@ def test_validate_has_nothing_to_say_of_training(device):
 @pytest.mark.accelerator("the CPU has no layers")
 def test_what_is_not_given_back_is_listed_and_what_is_only_cached_is_not(device):
     settings = {"TORCHPLUG_LAYERS": "validate", "TORCHPLUG_LOG": 1}
-    held = run_python("import sys; sys.kept = torch.ones(3, device=device)", device, **settings)
+    code = (
+        "import ctypes; ctypes.pythonapi.Py_IncRef(ctypes.py_object(torch.ones(3, device=device)))"
+    )
+    held = run_python(code, device, **settings)
     assert "VALIDATE-leak: At the end there are still 1 allocation (" in held.stderr
     code = MODEL + "del model, optimizer; import gc; gc.collect()"
     assert "VALIDATE" not in run_python(code, device, **settings).stderr
