@@ -17,6 +17,8 @@ DEVICES := devices/sim examples/hello
 
 CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 PYTEST = $(BIN)/pytest -n $(JOBS)
+# Run once more with every call into the plugin checked.
+VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy training)
 
 .PHONY: setup build wheel check test test-full demo bench lint sanitize clean
 
@@ -51,6 +53,7 @@ test: check wheel
 	$(BIN)/ctest --test-dir build --output-on-failure --parallel $(JOBS)
 	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators
 	TORCHPLUG_DEVICE=sim $(PYTEST) tests
+	TORCHPLUG_DEVICE=sim TORCHPLUG_LAYERS=validate $(PYTEST) $(VALIDATED)
 
 test-full: export TORCHPLUG_SWEEP = all
 test-full: test

@@ -7,7 +7,7 @@
 
 #include "plugin/validate_messages.h"
 
-namespace torchplug {
+namespace torchplug::validation {
 namespace {
 
 constexpr uint8_t kFresh = 0xFF;
@@ -426,4 +426,4 @@ bool Memory::read(int32_t device, void* base, uint64_t offset, void* to, uint64_
   return copy(device, {to, 0, PLUG_HOST, 0}, {base, offset, device, 0}, bytes);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::validation

@@ -14,7 +14,7 @@
 #include "plugin/validate_order.h"
 #include "torchplug/plug.h"
 
-namespace torchplug {
+namespace torchplug::validation {
 
 inline constexpr uint64_t kRedZoneBytes = 256;
 
@@ -111,4 +111,4 @@ class Memory {
   std::map<int32_t, plug_stream> own_streams_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::validation

@@ -14,6 +14,8 @@
 namespace torchplug {
 namespace {
 
+using validation::Rule;
+
 // In the order of Rule.
 constexpr RuleText kRules[] = {
     {"VALIDATE-device-index", "the core names a device that the plugin does not have"},
@@ -110,24 +112,24 @@ void forget_validation_messages() {
   found().records = {};
 }
 
-void prepare_validation(const plug_host* given) {
+void validation::prepare_messages(const plug_host* given) {
   mode = read_mode();
   host = given;
 }
 
-void violate(Rule rule, const std::string& sentence) {
+void validation::violate(Rule rule, const std::string& sentence) {
   if (mode == Mode::kError) throw Violation(record(rule, sentence));
   note(rule, sentence);
 }
 
-std::string note(Rule rule, const std::string& sentence) noexcept {
+std::string validation::note(Rule rule, const std::string& sentence) noexcept {
   std::string text = record(rule, sentence);
-  host->log(host, rule == Rule::kLeak ? 2 : 3, text.c_str());
+  host->log(host, rule == Rule::kLeak ? 1 : 3, text.c_str());
   if (mode == Mode::kAbort && rule != Rule::kLeak) std::abort();
   return text;
 }
 
-std::string hexadecimal(const void* address) {
+std::string validation::hexadecimal(const void* address) {
   std::ostringstream text;
   text << address;
   return text.str();

@@ -13,6 +13,8 @@
 
 namespace torchplug {
 
+namespace validation {
+
 enum class Rule : uint8_t {
   kDeviceIndex,
   kDeviceClosed,
@@ -48,6 +50,8 @@ enum class Rule : uint8_t {
   kLeak,
 };
 
+}  // namespace validation
+
 struct RuleText {
   const char* id;       // "VALIDATE-memory-extent"; never changes
   const char* meaning;  // what is then wrong, in one line
@@ -64,6 +68,8 @@ struct ValidationMessage {
 std::vector<ValidationMessage> validation_messages();
 void forget_validation_messages();
 
+namespace validation {
+
 // Thrown by violate(), and caught where the call came in.
 struct Violation : std::exception {
   explicit Violation(std::string sentence) : text(std::move(sentence)) {}
@@ -71,8 +77,8 @@ struct Violation : std::exception {
   std::string text;
 };
 
-// For the layer alone. Reads TORCHPLUG_VALIDATE; throws c10::Error if it is none of the three.
-void prepare_validation(const plug_host* host);
+// Reads TORCHPLUG_VALIDATE; throws c10::Error if it is none of the three.
+void prepare_messages(const plug_host* host);
 // Something is wrong with a call: throws Violation, prints, or ends the process.
 void violate(Rule rule, const std::string& sentence);
 // The same where nobody can be told: never throws. Gives the whole sentence, with its id.
@@ -81,4 +87,5 @@ std::string note(Rule rule, const std::string& sentence) noexcept;
 // "0x7f..." for messages.
 std::string hexadecimal(const void* address);
 
+}  // namespace validation
 }  // namespace torchplug

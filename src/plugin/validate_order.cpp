@@ -6,7 +6,7 @@
 #include "immortal.h"
 #include "plugin/validate_messages.h"
 
-namespace torchplug {
+namespace torchplug::validation {
 namespace {
 
 constexpr size_t kRetiredJobs = 1 << 16;
@@ -227,11 +227,20 @@ void Order::check_capture_end(int32_t device, plug_stream stream) {
           "capture_end was given a stream" + of_device(device) + " that captures nothing.");
 }
 
-void Order::end_capture(int32_t device, plug_stream stream, plug_capture capture) {
+void Order::end_capture(int32_t device, plug_stream stream) {
   std::lock_guard lock(lock_);
   capturing_.erase({device, stream});
   capturing_count_ = capturing_.size();
-  if (capture != nullptr) captures_.emplace(capture, device);
+}
+
+void Order::add_capture(int32_t device, plug_capture capture) {
+  std::unique_lock lock(lock_);
+  const bool is_new = capture != nullptr && captures_.emplace(capture, device).second;
+  lock.unlock();
+  if (!is_new) {
+    violate(Rule::kHandleTwice, "The plugin gave the capture " + hexadecimal(capture) + of_device(device) +
+                                    ", which is NULL or exists already.");
+  }
 }
 
 void Order::check_capture(const char* function, int32_t device, plug_capture capture) {
@@ -349,4 +358,4 @@ void Order::release_job(void* argument) {
 
 bool Order::is_inside_job() { return jobs_inside != 0; }
 
-}  // namespace torchplug
+}  // namespace torchplug::validation

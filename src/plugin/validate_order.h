@@ -19,7 +19,7 @@
 
 #include "torchplug/plug.h"
 
-namespace torchplug {
+namespace torchplug::validation {
 
 using StreamNumber = uint32_t;
 using Ticket = uint64_t;
@@ -78,7 +78,8 @@ class Order {
   void check_capture_begin(int32_t device, plug_stream stream);
   void begin_capture(int32_t device, plug_stream stream);
   void check_capture_end(int32_t device, plug_stream stream);
-  void end_capture(int32_t device, plug_stream stream, plug_capture capture);
+  void end_capture(int32_t device, plug_stream stream);
+  void add_capture(int32_t device, plug_capture capture);
   void check_capture(const char* function, int32_t device, plug_capture capture);
   void remove_capture(plug_capture capture);
   size_t captures();
@@ -128,4 +129,4 @@ class Order {
   std::deque<std::unique_ptr<TrackedJob>> retired_;  // kept a while, to see what is done to them twice
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::validation

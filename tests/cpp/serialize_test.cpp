@@ -8,6 +8,7 @@
 
 #include "activate.h"
 #include "harness.h"
+#include "plugin/serialize.h"
 #include "runtime/device_allocator.h"
 #include "tensors.h"
 
@@ -72,6 +73,43 @@ TEST(Serialize, a_kernel_may_ask_for_scratch_memory_while_another_thread_allocat
       }
     });
     EXPECT_EQ(overlaps(), 0u);
+  });
+}
+
+// Under one lock, who waits must let others in: the work waited for may need them.
+TEST(Serialize, others_may_call_while_a_thread_waits_for_a_device) {
+  alone([] {
+    Module& module = load_module(SIM_LIBRARY);
+    serialize(module);
+    const plug_runtime& runtime = module.runtime;
+    ASSERT_EQ(runtime.device_open(0), PLUG_OK);
+    plug_stream stream = nullptr;
+    ASSERT_EQ(runtime.stream_create(0, 0, &stream), PLUG_OK);
+    for (plug_stream held : {plug_stream{nullptr}, stream}) {
+      std::latch opened(1);
+      std::latch entered(1);
+      struct Latches {
+        std::latch& entered;
+        std::latch& opened;
+      } latches{entered, opened};
+      const auto stand = [](void* argument, plug_status) {
+        auto* both = static_cast<Latches*>(argument);
+        both->entered.count_down();
+        both->opened.wait();
+      };
+      ASSERT_EQ(runtime.host_func(0, held, stand, [](void*) {}, &latches), PLUG_OK);
+      entered.wait();
+      std::jthread waiting([&] { EXPECT_EQ(runtime.device_sync(0), PLUG_OK); });
+      void* base = nullptr;
+      for (int i = 0; i < 200; ++i) {
+        EXPECT_EQ(runtime.mem_alloc(0, 100, &base), PLUG_OK);
+        EXPECT_EQ(runtime.mem_free(0, base), PLUG_OK);
+        std::this_thread::yield();
+      }
+      opened.count_down();
+    }
+    EXPECT_EQ(runtime.stream_destroy(0, stream), PLUG_OK);
+    EXPECT_EQ(runtime.device_sync(0), PLUG_OK);
   });
 }
 

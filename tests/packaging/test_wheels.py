@@ -114,7 +114,7 @@ def test_the_core_is_for_one_python_and_a_device_for_every_one():
         assert wheel(f"torchplug_{device}").name.endswith(f"-py3-none-{PLATFORM}.whl")
 
 
-def test_the_core_holds_its_python_files_its_headers_its_two_libraries_and_no_plugin():
+def test_the_core_holds_its_python_files_its_headers_its_libraries_its_program_and_no_plugin():
     held = files("torchplug")
     sources = {
         path.relative_to(ROOT).as_posix(): path.read_bytes()
@@ -128,6 +128,7 @@ def test_the_core_holds_its_python_files_its_headers_its_two_libraries_and_no_pl
     compiled = {
         f"torchplug/_C{sysconfig.get_config_var('EXT_SUFFIX')}",
         "torchplug/libtorchplug.so",
+        "torchplug/bin/plug-check",
     }
     assert held.keys() == sources.keys() | compiled
     old = [name for name in sources if held[name] != sources[name]]

@@ -49,11 +49,21 @@ def json_of(*args, code=0, **options):
 def test_help_names_the_commands_and_the_exit_codes():
     code, output, _ = torchplug_command("--help")
     assert code == 0
-    for word in ("devices", "doctor", "run", "demo", "bench", "0 fine", "1 something", "2 wrong"):
+    for word in (
+        "devices",
+        "doctor",
+        "run",
+        "plug-check",
+        "demo",
+        "bench",
+        "0 fine",
+        "1 something",
+        "2 wrong",
+    ):
         assert word in output
 
 
-@pytest.mark.parametrize("command", ["devices", "doctor", "run", "demo", "bench"])
+@pytest.mark.parametrize("command", ["devices", "doctor", "run", "plug-check", "demo", "bench"])
 def test_every_command_has_help_with_the_exit_codes(command):
     code, output, _ = torchplug_command(command, "--help")
     assert code == 0 and "exit codes" in output and "--json" in output

@@ -44,6 +44,18 @@ def compile_plugin(folder, name, code=DEVICE):
     return library
 
 
+def compile_test_plugin(folder, name):
+    """The path of a plugin made of tests/plugins/<name>.c."""
+    import torchplug_sim
+
+    library = folder / f"{name}.so"
+    plugins = ROOT / "tests" / "plugins"
+    options = [f"-I{ROOT / 'include'}", f'-DSIM_LIBRARY="{torchplug_sim.library}"']
+    command = ["cc", "-std=c11", "-O1", "-shared", "-fPIC", *options, str(plugins / f"{name}.c")]
+    subprocess.run([*command, "-o", str(library)], check=True)
+    return library
+
+
 def install(folder, name, code, value=None, group="torchplug.devices"):
     """Installs into `folder` a package of Python code that announces the device `name`."""
     package = f"vendor_{name}"

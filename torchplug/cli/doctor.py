@@ -24,9 +24,12 @@ VARIABLES: dict[str, tuple[str, ...]] = {
     "TORCHPLUG_DEVICE": (),
     "TORCHPLUG_VISIBLE_DEVICES": (),
     "TORCHPLUG_FALLBACK": ("allow", "warn", "error"),
+    "TORCHPLUG_FAULT": (),
     "TORCHPLUG_LAUNCH_BLOCKING": SWITCH,
+    "TORCHPLUG_LAYERS": (),
     "TORCHPLUG_LEDGER": (*SWITCH, "json"),
     "TORCHPLUG_LOG": ("0", "1", "2", "3"),
+    "TORCHPLUG_VALIDATE": ("error", "log", "abort"),
 }
 """What torchplug reads, and the values allowed if they can be listed."""
 

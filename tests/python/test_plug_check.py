@@ -1,0 +1,185 @@
+"""plug-check finds the fault of every broken plugin, and none in those that are right."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from vendors import compile_plugin, compile_test_plugin
+
+from torchplug import _plugins
+from torchplug.cli import plug_check
+
+pytestmark = pytest.mark.accelerator("it chooses its plugins, so once is enough", only="sim")
+
+# Plugin, the check that finds it out, and words of the reason.
+BROKEN = [
+    ("early_thread", "entry", "started 1 threads"),
+    ("misaligned", "alloc-alignment", "no multiple of 64"),
+    ("overlapping", "alloc-distinct", "overlap"),
+    ("silent", "alloc-too-much", "without telling set_error why"),
+    ("writes_on_error", "alloc-too-much", "wrote its output though it failed"),
+    ("exits", "alloc-too-much", "ended the process with code 3"),
+    ("odd_status", "device-sync", "a status that does not exist"),
+    ("hangs", "device-sync", "not finished after 2 s"),
+    ("crashes", "alloc-reuse", "ended by signal 6"),
+    ("same_view", "host-view", "does not show what was copied"),
+    ("chatty", "copy-host", "wrote to stdout"),
+    ("ignores_offset", "copy-host", "with offsets"),
+    ("overruns", "copy-host", "with offsets"),
+    ("no_overlap", "copy-overlap", "overlap"),
+    ("reads_late", "copy-pageable", "not done with it when it returned"),
+    ("forward_strides", "copy-strided", "is wrong at byte"),
+    ("one_stream", "stream-independent", "not finished after 2 s"),
+    ("one_stream", "stream-default", "not finished after 2 s"),
+    ("early_query", "stream-query", "answered: ok"),
+    ("early_sync", "stream-order", "did not run in the order given"),
+    ("waits_to_destroy", "stream-destroy", "stream_destroy, which does not wait"),
+    ("never_ready", "event-never-recorded", "not ready"),
+    ("latest_record", "event-record-again", "recorded again elsewhere since"),
+    ("runs_twice", "host-func-once", "ran 2 times"),
+    ("runs_at_once", "host-func-after", "must not run its function before it returns"),
+    ("never_releases", "host-func-release", "had not been released"),
+    ("not_threadsafe", "threads", "bytes of one thread reached another's"),
+    ("any_flag", "error-memory-flags", "was not refused"),
+]
+
+# What only a plugin with more than base.h's six functions can be asked.
+ABSENT = re.compile(r"(stream|event|host-func|capture|ipc|growth)-?")
+
+
+def run(*arguments):
+    """Exit code, standard output, standard error."""
+    command = [plug_check.program(), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def checks_of(*arguments):
+    """The exit code and {name: (state, reason)}."""
+    code, output, errors = run(*arguments, "--json")
+    assert output, errors
+    answer = json.loads(output)
+    checks = {check["name"]: (check["state"], check["reason"]) for check in answer["checks"]}
+    states = [state for state, _ in checks.values()]
+    assert [answer[state] for state in ("ok", "failed", "absent")] == [
+        states.count(state) for state in ("ok", "failed", "absent")
+    ]
+    return code, checks
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """broken(name) is the path of a plugin of tests/plugins, compiled once."""
+    folder = tmp_path_factory.mktemp("plugins")
+    compiled = {}
+
+    def path(name):
+        if name not in compiled:
+            compiled[name] = compile_test_plugin(folder, name)
+        return compiled[name]
+
+    return path
+
+
+@pytest.mark.parametrize("name", ["sim", "hello"])
+def test_nothing_is_wrong_with(name):
+    path = _plugins.installed_plugins()[name].resolve()
+    code, checks = checks_of(path)
+    assert code == 0
+    assert not {name for name, (state, _) in checks.items() if state == "failed"}
+    assert checks["copy-host"] == ("ok", "") and checks["threads"] == ("ok", "")
+    expected = {"sim": "ok", "hello": "absent"}[name]
+    for check in ("stream-independent", "event-record-again", "host-func-order", "copy-strided"):
+        assert checks[check][0] == expected
+
+
+def test_a_second_device_is_checked_as_the_first():
+    path = _plugins.installed_plugins()["sim"].resolve()
+    assert checks_of(path, "--device", 1)[0] == 0
+    code, _, errors = run(path, "--device", 7)
+    assert code == 2 and "there is no device 7: the plugin has 2" in errors
+
+
+@pytest.mark.parametrize(
+    ("plugin", "check", "words"), BROKEN, ids=[f"{p}-{c}" for p, c, _ in BROKEN]
+)
+def test_a_broken_plugin_is_found_out(broken, plugin, check, words):
+    code, checks = checks_of(broken(plugin), "--only", check, "--timeout", 2)
+    assert code == 1 and checks.keys() == {check}
+    state, reason = checks[check]
+    assert state == "failed" and words in reason
+
+
+@pytest.mark.parametrize("plugin", ["silent", "no_overlap", "any_flag", "early_thread"])
+def test_one_fault_fails_its_check_alone(broken, plugin):
+    expected = {check for name, check, _ in BROKEN if name == plugin}
+    _, checks = checks_of(broken(plugin))
+    assert {name for name, (state, _) in checks.items() if state == "failed"} == expected
+
+
+def test_a_crash_costs_one_check(broken):
+    _, checks = checks_of(broken("exits"))
+    assert [state for state, _ in checks.values()].count("failed") == 1
+    assert checks["copy-host"][0] == "ok"
+
+
+def test_what_is_absent_says_what_the_host_does_instead(tmp_path):
+    _, checks = checks_of(compile_plugin(tmp_path, "acme"))
+    absent = {name: reason for name, (state, reason) in checks.items() if state == "absent"}
+    assert {name for name in checks if ABSENT.match(name)} <= absent.keys()
+    assert "the host" in absent["mem-info"] and all(absent.values())
+
+
+def test_the_output_is_a_line_for_each_check_and_one_for_all(broken):
+    code, output, errors = run(broken("silent"))
+    lines = output.splitlines()
+    names = [line.split()[0] for line in run("--list")[1].splitlines()]
+    assert code == 1 and errors == ""
+    assert "silent 1.2.3, 1 device; checking device 0" in lines[0]
+    assert [line.split()[1] for line in lines[1:-1]] == names
+    assert {line.split()[0] for line in lines[1:-1]} == {"ok", "FAIL", "absent"}
+    assert re.fullmatch(r"\d+ ok, 1 failed, \d+ absent", lines[-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "no plugin to check"),
+        (["/no/such/plugin.so"], "no file"),
+        (["x.so", "y.so"], "unknown argument y.so"),
+        (["--only", "nonsense"], "no check called nonsense"),
+        (["--device"], "number is missing"),
+    ],
+    ids=["nothing", "no_file", "two", "no_check", "no_number"],
+)
+def test_wrong_usage_is_code_2_and_nothing_on_stdout(arguments, words):
+    code, output, errors = run(*arguments)
+    assert (code, output) == (2, "") and words in errors
+
+
+def test_what_is_no_plugin_is_code_2(broken):
+    code, output, errors = run(broken("not_a_plugin"))
+    assert (code, output) == (2, "") and "exports no torchplug_plugin_v0" in errors
+
+
+def test_it_needs_the_systems_libraries_alone():
+    command = ["readelf", "--dynamic", str(plug_check.program())]
+    needed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"\(NEEDED\).*\[(lib\w+)", needed)) <= {"libc", "libdl", "libpthread"}
+
+
+def test_torchplug_runs_it_by_the_name_of_a_plugin():
+    command = [sys.executable, "-m", "torchplug", "plug-check"]
+
+    def torchplug(*arguments):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    code, output, errors = torchplug("hello", "--only", "copy-host")
+    assert (code, errors) == (0, "") and output.endswith("1 ok, 0 failed, 0 absent\n")
+    assert torchplug("--list")[1] == run("--list")[1]
+    code, output, errors = torchplug("nonsense")
+    assert (code, output) == (2, "") and "'nonsense'" in errors
+    assert torchplug()[0] == 2
