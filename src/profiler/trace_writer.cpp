@@ -1,10 +1,14 @@
-#include "profiler/trace_writer.h"
+#include "torch_compat.h"
+
+#if TORCHPLUG_HAS_KINETO
 
 #include <c10/core/DeviceType.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
+
+#include "profiler/trace_writer.h"
 
 namespace torchplug {
 namespace {
@@ -197,3 +201,5 @@ void TraceWriter::name_lanes(libkineto::ActivityLogger& logger, int64_t time) co
 }
 
 }  // namespace torchplug
+
+#endif

@@ -68,6 +68,7 @@ py::dict describe() {
   for (const Capability& capability : optional_capabilities(plugin.runtime)) {
     capabilities[capability.name] = capability.present;
   }
+  capabilities["profiler"] = plugin.has_profiler();
   py::list kernels;
   for (const plug_kernel& kernel : plugin.kernels) kernels.append(kernel.schema);
   py::dict result;
