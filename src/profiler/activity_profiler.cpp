@@ -25,8 +25,8 @@ using Types = std::set<ActivityType>;
 
 // Types that a profile of the CPU alone does not ask for.
 bool asks_for_devices(const Types& types) {
-  return types.count(ActivityType::CONCURRENT_KERNEL) != 0 || types.count(ActivityType::GPU_MEMCPY) != 0 ||
-         types.count(ActivityType::GPU_MEMSET) != 0;
+  return types.contains(ActivityType::CONCURRENT_KERNEL) || types.contains(ActivityType::GPU_MEMCPY) ||
+         types.contains(ActivityType::GPU_MEMSET);
 }
 
 // One profile. Kineto makes one for a profile of the CPU alone, too; that traces nothing and lets memory be
