@@ -1,5 +1,10 @@
 #include "profiler/activity_profiler.h"
 
+#include "runtime/memory_events.h"
+#include "torch_compat.h"
+
+#if TORCHPLUG_HAS_KINETO
+
 #include <c10/util/Exception.h>
 #include <libkineto.h>
 
@@ -11,7 +16,6 @@
 #include "profiler/correlation.h"
 #include "profiler/device_trace.h"
 #include "profiler/trace_writer.h"
-#include "runtime/memory_events.h"
 
 namespace torchplug {
 namespace {
@@ -21,8 +25,8 @@ using Types = std::set<ActivityType>;
 
 // Types that a profile of the CPU alone does not ask for.
 bool asks_for_devices(const Types& types) {
-  return types.count(ActivityType::CONCURRENT_KERNEL) != 0 || types.count(ActivityType::GPU_MEMCPY) != 0 ||
-         types.count(ActivityType::GPU_MEMSET) != 0;
+  return types.contains(ActivityType::CONCURRENT_KERNEL) || types.contains(ActivityType::GPU_MEMCPY) ||
+         types.contains(ActivityType::GPU_MEMSET);
 }
 
 // One profile. Kineto makes one for a profile of the CPU alone, too; that traces nothing and lets memory be
@@ -128,3 +132,14 @@ void register_activity_profiler() {
 }
 
 }  // namespace torchplug
+
+#else
+
+namespace torchplug {
+
+// Nobody says when a profile runs: memory is reported at all times, and PyTorch takes what it wants.
+void register_activity_profiler() { watch_memory(true); }
+
+}  // namespace torchplug
+
+#endif

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "immortal.h"
+#include "profiler/clock_map.h"
 #include "profiler/plugin_profiler.h"
 
 namespace torchplug {
@@ -94,7 +95,7 @@ void DeviceTrace::start() {
   forget_correlations();
   {
     std::lock_guard lock(trace_lock_);
-    converter_.emplace();
+    converter_ = std::make_unique<Converter>();
     is_running_ = true;
   }
   if (is_module_loaded()) {
@@ -310,6 +311,7 @@ FinishedTrace DeviceTrace::stop() {
     ending.to_unix = converter_->makeConverter();
   }
   std::vector<Moment> last;
+  last.reserve(ending.lanes.size());
   for (const LanePointer& lane : ending.lanes) last.push_back(finish(*lane));
   {
     std::lock_guard lock(trace_lock_);
@@ -348,7 +350,8 @@ void DeviceTrace::add_launches(Ending& ending, FinishedTrace& trace) {
     record.begin = ending.to_unix(entry.begin);
     record.end = entry.end != 0 ? ending.to_unix(entry.end) : record.begin;
     const bool is_work = entry.is_done && record.kind != Launch::Kind::kSync;
-    if (!is_work || !(entry.is_here || entry.lane->timing == Timing::kCalls)) continue;
+    const bool is_timed = entry.is_here || entry.lane->timing == Timing::kCalls;
+    if (!is_work || !is_timed) continue;
     DeviceWork& work = trace.works.emplace_back(work_of(record));
     work.start = record.begin;
     work.end = record.end;

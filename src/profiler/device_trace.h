@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -88,6 +87,7 @@ class DeviceTrace final : public LaunchListener {
 
  private:
   using HostTime = c10::approx_time_t;
+  using Converter = c10::ApproximateClockToUnixTimeConverter;
 
   // One moment on two clocks, the host's being the one that PyTorch's profiler reads.
   struct Moment {
@@ -164,7 +164,7 @@ class DeviceTrace final : public LaunchListener {
   uint32_t first_id_ = 1;      // of entries_
   std::vector<Timed> timed_;
   std::vector<std::string> errors_;
-  std::optional<c10::ApproximateClockToUnixTimeConverter> converter_;
+  std::unique_ptr<Converter> converter_;  // made when the trace starts
 };
 
 }  // namespace torchplug

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <vector>
 
-#include "profiler/clock_map.h"
 #include "runtime/device.h"
 
 namespace torchplug {

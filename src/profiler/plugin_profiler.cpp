@@ -52,7 +52,9 @@ void stop_plugin_profiler() {
   if (!active_module().has_profiler()) return;
   const auto calls = lock_calls(active_module());
   std::lock_guard lock(users_lock);
-  if (users != 0 && --users == 0) check_profiler(table().stop(), "stop");
+  if (users == 0) return;
+  --users;
+  if (users == 0) check_profiler(table().stop(), "stop");
 }
 
 int64_t read_plugin_clock(DeviceIndex device) {

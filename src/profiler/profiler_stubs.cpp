@@ -56,6 +56,9 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
 
 }  // namespace
 
-void register_profiler_stubs() { torch::profiler::impl::registerPrivateUse1Methods(immortal<Stubs>()); }
+void register_profiler_stubs() {
+  static auto& stubs = *immortal<Stubs>();
+  torch::profiler::impl::registerPrivateUse1Methods(&stubs);
+}
 
 }  // namespace torchplug

@@ -1,10 +1,14 @@
-#include "profiler/trace_writer.h"
+#include "torch_compat.h"
+
+#if TORCHPLUG_HAS_KINETO
 
 #include <c10/core/DeviceType.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
+
+#include "profiler/trace_writer.h"
 
 namespace torchplug {
 namespace {
@@ -76,10 +80,10 @@ std::string describe_devices(const FinishedTrace& trace) {
   const char* separator = "";
   for (const auto& [device, timing] : trace.devices) {
     const DeviceInfo& info = device_info(device);
-    json << separator << "{\"id\": " << int{device} << ", \"name\": " << quoted(info.name)
-         << ", \"totalGlobalMem\": " << info.total_bytes << ", \"computeMajor\": " << info.capability_major
-         << ", \"computeMinor\": " << info.capability_minor << ", \"numSms\": " << info.processor_count
-         << ", \"timedBy\": \"" << timing_name(timing) << "\"}";
+    json << separator << R"({"id": )" << int{device} << R"(, "name": )" << quoted(info.name)
+         << R"(, "totalGlobalMem": )" << info.total_bytes << R"(, "computeMajor": )" << info.capability_major
+         << R"(, "computeMinor": )" << info.capability_minor << R"(, "numSms": )" << info.processor_count
+         << R"(, "timedBy": )" << quoted(timing_name(timing)) << "}";
     separator = ", ";
   }
   return json.str();
@@ -121,7 +125,7 @@ void TraceWriter::link(Activity& activity, const LaunchRecord& launch, bool is_s
   }
   if (activity.linked != nullptr) activity.id = static_cast<int32_t>(launch.id);
   activity.addMetadata("correlation", launch.id);
-  if (arrows_.count(&launch) == 0 || !wants(ActivityType::PRIVATEUSE1_RUNTIME)) return;
+  if (!arrows_.contains(&launch) || !wants(ActivityType::PRIVATEUSE1_RUNTIME)) return;
   activity.flow.id = launch.id;
   activity.flow.type = libkineto::kLinkAsyncCpuGpu;
   activity.flow.start = is_start ? 1 : 0;
@@ -197,3 +201,5 @@ void TraceWriter::name_lanes(libkineto::ActivityLogger& logger, int64_t time) co
 }
 
 }  // namespace torchplug
+
+#endif

@@ -30,7 +30,7 @@ class TraceWriter {
  private:
   using Activity = libkineto::GenericTraceActivity;
 
-  bool wants(libkineto::ActivityType type) const { return types_.count(type) != 0; }
+  bool wants(libkineto::ActivityType type) const { return types_.contains(type); }
   Activity& add(libkineto::ActivityType type, const std::string& name, int64_t start, int64_t end);
   void add_launch(const LaunchRecord& launch);
   void add_work(const DeviceWork& work);

@@ -69,6 +69,7 @@ py::dict describe() {
     capabilities[capability.name] = capability.present;
   }
   capabilities["capture"] = plugin.runtime.capture_begin != nullptr && !plugin.records_captures;
+  capabilities["profiler"] = plugin.has_profiler();
   py::list kernels;
   for (const plug_kernel& kernel : plugin.kernels) kernels.append(kernel.schema);
   py::dict result;

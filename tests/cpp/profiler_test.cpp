@@ -163,7 +163,10 @@ TEST_P(DeviceTraceOnSim, threads_launch_at_the_same_time_as_a_trace_ends) {
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         const Stream stream = new_stream();
-        while (!is_over) enqueue(stream, [] {});
+        while (!is_over) {
+          for (int j = 0; j < 50; ++j) enqueue(stream, [] {});
+          stream.synchronize();
+        }
       });
     }
     for (int i = 0; i < 20; ++i) {

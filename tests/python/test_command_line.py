@@ -99,6 +99,7 @@ def test_devices_tells_what_each_plugin_gives():
     assert os.path.isfile(sim["path"]) and sim["package"] and sim["package_version"]
     assert len(sim["devices"]) == 2 and sim["devices"][0]["total_memory"] > 0
     assert sim["capabilities"]["streams"] and sim["capabilities"]["host_view"]
+    assert sim["capabilities"]["profiler"] and not hello["capabilities"]["profiler"]
     assert not hello["capabilities"]["streams"] and len(hello["devices"]) == 1
     assert hello["kernels"] == ["aten::relu(Tensor self) -> Tensor"]
     assert hello["devices"][0]["dtypes"] == ["float32"]

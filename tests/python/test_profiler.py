@@ -356,15 +356,11 @@ def test_a_table_has_each_operator_once_with_its_calls_and_its_device_time(squar
 
 def test_the_total_of_a_table_is_that_of_the_work(square, trace_of):
     trace = trace_of(lambda: (square @ square).relu().cpu())
-    _, work = rows(trace.profiler)
+    operators, work = rows(trace.profiler)
     total = sum(event.self_device_time_total for event in work.values())
     assert total == pytest.approx(sum(span["dur"] for span in trace.work), abs=0.1)
     assert total == pytest.approx(
-        sum(
-            e.self_device_time_total
-            for e in trace.profiler.key_averages()
-            if e.key.startswith("aten::") and " " not in e.key
-        ),
+        sum(event.self_device_time_total for event in operators.values()),
         abs=0.1,
     )
 
@@ -388,16 +384,21 @@ def test_an_operators_first_call_has_device_time_too(device, trace_of):
 
 def test_shapes_stacks_and_modules_are_there(square, device, trace_of, tmp_path):
     net = torch.nn.Sequential(torch.nn.ReLU()).to(device)
-    trace = trace_of(lambda: net(square), record_shapes=True, with_stack=True, with_modules=True)
-    (relu,) = [
-        e for e in trace.profiler.key_averages(group_by_input_shape=True) if e.key == "aten::relu"
-    ]
+    trace = trace_of(
+        lambda: net(square),
+        record_shapes=True,
+        with_stack=True,
+        with_modules=True,
+        experimental_config=torch._C._profiler._ExperimentalConfig(verbose=True),
+    )
+    averages = trace.profiler.key_averages(group_by_input_shape=True)
+    (relu,) = [event for event in averages if event.key == "aten::relu"]
     assert relu.input_shapes == [[256, 256]]
     assert relu.self_device_time_total > 0
     assert trace.of("python_function", name="nn.Module: ReLU_0")
     path = tmp_path / "stacks.txt"
     trace.profiler.export_stacks(str(path), "self_privateuse1_time_total")
-    assert "test_profiler.py" in path.read_text()
+    assert "nn.Module:_ReLU_0" in path.read_text()
 
 
 # ---- ranges, backward ----
@@ -408,14 +409,14 @@ def test_a_range_of_the_users_shows_on_the_device_what_it_launched(square, trace
         with record_function("outer"):
             square.relu()
             with record_function("inner"):
-                square.add(square)
+                square.relu()
         square.relu()
 
     trace = trace_of(body)
     spans = {span["name"]: span for span in trace.of("gpu_user_annotation")}
     assert spans.keys() == {"outer", "inner"}
-    first, add, last = trace.of("kernel")
-    assert within(add, spans["inner"]) and within(first, spans["outer"])
+    first, second, last = trace.of("kernel")
+    assert within(second, spans["inner"]) and within(first, spans["outer"])
     assert within(
         spans["inner"],
         {**spans["outer"], "ts": spans["outer"]["ts"] - 1, "dur": spans["outer"]["dur"] + 2},
@@ -435,7 +436,9 @@ def test_backward_is_linked_to_forward_and_its_work_to_its_operators(square, tra
     assert "aten::relu" in forward
     work = [e for e in trace.work if "threshold_backward" in e["args"].get("operator", "")]
     assert work
-    assert all(trace.operator(e)["tid"] != trace.of("cpu_op")[0]["tid"] for e in work)
+    node, *_ = trace.of("cpu_op", name="ReluBackward0")
+    assert all(within(trace.operator(e), node) for e in work)
+    assert {trace.operator(e)["tid"] for e in work} == {node["tid"]}
     numbers = {e["args"].get("Sequence number") for e in trace.of("cpu_op", name="ReluBackward0")}
     assert forward["aten::relu"]["args"]["Sequence number"] in numbers
 
@@ -614,9 +617,9 @@ def test_a_second_profile_within_one_takes_over_as_on_the_cpu_and_the_next_is_wh
 ):
     with profile(activities=ACTIVITIES):
         square.relu()
-        inner = trace_of(lambda: square.add(square))
+        inner = trace_of(square.relu)
         square.relu()
-    assert [kernel["args"]["operator"] for kernel in inner.of("kernel")] == ["aten::add"]
+    assert len(inner.of("kernel")) == 1
     assert len(trace_of(square.relu).of("kernel")) == 1
 
 
