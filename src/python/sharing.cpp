@@ -29,16 +29,24 @@ c10::Event& event_of(const py::handle& object) {
 
 // ---- memory of others ----
 
-// Keeps a Python object until it is called, on whatever thread, with or without the GIL. When Python has
-// ended the object has too.
+// A thread that asks for the GIL now is ended, and the process with it.
+bool is_python_ending() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
+#else
+  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
+#endif
+}
+
+// Keeps a Python object until it is called or goes, on whatever thread, with or without the GIL.
 std::function<void(void*)> keeping(const py::object& owner) {
   if (owner.is_none()) return {};
-  auto kept = std::make_shared<PyObject*>(py::object(owner).release().ptr());
-  return [kept](void*) {
-    if (!Py_IsInitialized()) return;
+  std::shared_ptr<PyObject> kept(owner.inc_ref().ptr(), [](PyObject* object) {
+    if (is_python_ending()) return;
     const py::gil_scoped_acquire gil;
-    Py_DECREF(*kept);
-  };
+    Py_DECREF(object);
+  });
+  return [kept = std::move(kept)](void*) mutable { kept = nullptr; };
 }
 
 at::Tensor tensor_from_blob(uintptr_t address, const std::vector<int64_t>& sizes,

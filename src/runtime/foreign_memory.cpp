@@ -221,6 +221,8 @@ Block* foreign_block(const c10::DataPtr& data) noexcept {
   return &static_cast<ForeignMemory*>(data.get_context())->block;
 }
 
-void finish_releases() { reaper().finish_all(); }
+void finish_releases() {
+  if (!is_forked()) reaper().finish_all();
+}
 
 }  // namespace torchplug

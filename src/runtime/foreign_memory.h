@@ -26,7 +26,7 @@ void adopt_storage(const c10::Storage& storage);
 // The block of a DataPtr that one of the functions above made; null for any other.
 Block* foreign_block(const c10::DataPtr& data) noexcept;
 
-// Waits until everything that was let go of so far has been released.
+// Waits until everything that was let go of so far has been released. Does nothing in a forked child.
 void finish_releases();
 
 }  // namespace torchplug

@@ -251,7 +251,7 @@ c10::Storage import_storage(const SharedStorage& shared, FileDescriptor fd) {
   return imports().add(shared, std::move(fd));
 }
 
-size_t collect_exports() { return exports().collect(); }
+size_t collect_exports() { return is_forked() ? 0 : exports().collect(); }
 
 std::unique_ptr<Event> make_shared_event(DeviceIndex device) {
   ensure_open(device);

@@ -8,6 +8,10 @@ import torch
 KEPT = []
 
 
+class Marked(torch.Tensor):
+    """A subclass with nothing of its own."""
+
+
 def serve(requests, answers, relay):
     """Answers each request, a function of this module and its arguments, until there is none."""
     global RELAY

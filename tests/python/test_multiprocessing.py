@@ -129,6 +129,12 @@ def test_leaves_and_parameters_stay_what_they_are(device, child):
     )
 
 
+def test_a_tensor_of_a_subclass_stays_one(device, child):
+    sent = torch.arange(3.0, device=device).as_subclass(sharing_child.Marked)
+    assert child(sharing_child.facts, sent)[0] == "Marked"
+    assert_equal(child(sharing_child.echo, sent).as_subclass(torch.Tensor), torch.arange(3.0))
+
+
 def test_a_tensor_inside_a_graph_is_refused(device):
     inner = torch.ones(2, device=device, requires_grad=True) * 2
     with pytest.raises(RuntimeError, match="non-leaf tensor which requires_grad"):
@@ -479,6 +485,7 @@ def test_tensors_go_as_arguments_of_a_new_process(device):
 
 def test_a_forked_child_is_told_at_once(device):
     code = """
+        import os
         from torch import multiprocessing
         def child(queue, answers):
             try:
@@ -493,6 +500,11 @@ def test_a_forked_child_is_told_at_once(device):
         queue.put(x)
         print(answers.get(timeout=60))
         process.join()
+        pid = os.fork()
+        if pid == 0:
+            torch.get_device_module(device).ipc_collect()
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
         del x
         torch.get_device_module(device).ipc_collect()
         print(torch.accelerator.memory_allocated())
