@@ -23,8 +23,9 @@ constexpr UnmarkedWrite kUnmarkedWrites[] = {
     {"aten::batch_norm_update_stats.out", {1, 2}},
 };
 
-// PyTorch lets these take index tensors from the host whatever the device of the rest.
+// PyTorch lets these take index tensors, or tensors of sizes, from the host whatever the device of the rest.
 constexpr std::string_view kHostIndices[] = {
+    "aten::_nested_from_padded",
     "aten::index",
     "aten::index_put",
     "aten::index_put_",

@@ -86,16 +86,9 @@ at::Tensor to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
   return at::native::_to_copy(dense, dtype, layout, device, pin_memory, non_blocking, memory_format);
 }
 
-std::optional<c10::Device> device_argument(Arguments arguments) {
-  const auto* found = std::find_if(arguments.begin(), arguments.end(), [](const c10::IValue& value) {
-    return value.isDevice() && value.toDevice().type() == kDeviceType;
-  });
-  return found == arguments.end() ? std::nullopt : std::optional(found->toDevice());
-}
-
 void run_on_shell(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
   const Arguments arguments = torch::jit::last(*stack, handle.schema().arguments().size());
-  const c10::OptionalDeviceGuard guard(device_argument(arguments));
+  const c10::OptionalDeviceGuard guard(device_of_call(arguments));
   handle.redispatchBoxed(c10::DispatchKeySet(DispatchKey::QuantizedCPU), stack);
 }
 
