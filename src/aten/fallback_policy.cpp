@@ -7,30 +7,23 @@
 #include "runtime/active_module.h"
 
 namespace torchplug {
-namespace {
 
-enum class Policy { kAllow, kWarn, kError };
-
-Policy fallback_policy() {
-  static const Policy policy = [] {
+FallbackPolicy fallback_policy() {
+  static const FallbackPolicy policy = [] {
     const char* value = std::getenv("TORCHPLUG_FALLBACK");
     const std::string text = value == nullptr ? "allow" : value;
-    if (text == "warn") return Policy::kWarn;
-    if (text == "error") return Policy::kError;
+    if (text == "warn") return FallbackPolicy::kWarn;
+    if (text == "error") return FallbackPolicy::kError;
     TORCH_CHECK(text == "allow", "TORCHPLUG_FALLBACK is '", text, "'. Set it to allow, warn or error.");
-    return Policy::kAllow;
+    return FallbackPolicy::kAllow;
   }();
   return policy;
 }
 
-}  // namespace
-
-bool is_fallback_allowed() { return fallback_policy() == Policy::kAllow; }
-
 void FallbackNotice::warn_or_throw(const std::string& op, Way way, Reason reason) {
   const std::string what = op + " runs on the CPU (" + way_name(way) + ") for device '" +
                            active_module().name + "': " + reason_text(reason) + ".";
-  TORCH_CHECK_NOT_IMPLEMENTED(fallback_policy() != Policy::kError, what,
+  TORCH_CHECK_NOT_IMPLEMENTED(fallback_policy() != FallbackPolicy::kError, what,
                               " TORCHPLUG_FALLBACK=error forbids it.");
   if (!has_warned_.exchange(true)) {
     TORCH_WARN(what);

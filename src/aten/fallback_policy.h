@@ -9,7 +9,14 @@
 
 namespace torchplug {
 
-bool is_fallback_allowed();
+enum class FallbackPolicy { kAllow, kWarn, kError };
+
+FallbackPolicy fallback_policy();
+
+inline bool is_fallback_allowed() {
+  static const bool is_allowed = fallback_policy() == FallbackPolicy::kAllow;
+  return is_allowed;
+}
 
 // One operator's part in it. Any thread.
 class FallbackNotice {

@@ -118,8 +118,7 @@ void Loan::fill(Buffer& buffer) {
 at::Tensor Loan::make_host_tensor(const at::Tensor& original, const Buffer& buffer) {
   at::Tensor host =
       C10_UNLIKELY(original.is_quantized())
-          ? make_quantized(buffer.host, original.dtype(),
-                           move_quantizer(quantizer_of(original), c10::kCPU))
+          ? make_quantized(buffer.host, original.dtype(), move_quantizer(quantizer_of(original), c10::kCPU))
           : at::detail::make_tensor<c10::TensorImpl>(
                 c10::Storage(buffer.host), c10::DispatchKeySet(c10::DispatchKey::CPU), original.dtype());
   host.unsafeGetTensorImpl()->set_sizes_and_strides(

@@ -219,15 +219,13 @@ at::Tensor move_to_device(const at::Tensor& host, DeviceIndex device) {
 void register_whole_copies(DispatchKey key, DispatchKey cpu_key, std::span<const std::string_view> on_shell) {
   // What PyTorch composes for plain tensors would take the place of an operator that is not registered here.
   torch::Library& library = make_library("aten", key);
-  for (const c10::OperatorName& name :
-       c10::Dispatcher::singleton().getAllOpNamesForDispatchKey(cpu_key)) {
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNamesForDispatchKey(cpu_key)) {
     if (name.getNamespace() != "aten") continue;
     const std::string full = full_name(name);
     const bool is_on_shell = std::ranges::find(on_shell, full) != on_shell.end();
     library.impl(full.substr(full.find("::") + 2).c_str(),
-                 is_on_shell
-                     ? torch::CppFunction::makeFromBoxedFunctor(std::make_unique<OnShell>(cpu_key))
-                     : torch::CppFunction::makeFromBoxedFunction<&run_on_copies>());
+                 is_on_shell ? torch::CppFunction::makeFromBoxedFunctor(std::make_unique<OnShell>(cpu_key))
+                             : torch::CppFunction::makeFromBoxedFunction<&run_on_copies>());
   }
   // For mixtures with plain tensors.
   make_library("_", key).fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_copies>());

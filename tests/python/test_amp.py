@@ -56,10 +56,10 @@ def attention_arguments(device):
     return [torch.randn(1, 2, 4, 8, device=device) for _ in range(3)]
 
 
-def cell(device, gates):
-    x, h, c = (torch.randn(3, 8, device=device) for _ in range(3))
-    weights = [torch.randn(gates * 8, 8, device=device) for _ in range(2)]
-    return x, h, c, weights
+def gates(device, count):
+    """The products that a recurrent cell of so many gates begins with, and a state."""
+    x, weight = torch.randn(3, 8, device=device), torch.randn(8, count * 8, device=device)
+    return x @ weight, x @ weight, torch.randn(3, 8, device=device)
 
 
 # Calls of what the dispatcher has a policy for and PyTorch's own lists of calls leave out, or call by another
@@ -68,12 +68,8 @@ LOWERED = {
     "einsum": lambda d: ("ij,jk->ik", matrices(d)),
     "scaled_dot_product_attention": attention_arguments,
     "linear": lambda d: (*matrices(d), torch.randn(8, device=d)),
-    "_thnn_fused_lstm_cell": lambda d: (
-        lambda x, h, c, weights: (x @ weights[0].t(), h @ weights[1].t(), c)
-    )(*cell(d, 4)),
-    "_thnn_fused_gru_cell": lambda d: (
-        lambda x, h, c, weights: (x @ weights[0].t(), h @ weights[1].t(), h)
-    )(*cell(d, 3)),
+    "_thnn_fused_lstm_cell": lambda d: gates(d, 4),
+    "_thnn_fused_gru_cell": lambda d: gates(d, 3),
 }
 RAISED = {
     "native_layer_norm": lambda d, t: (image(d, 1, t), [4], None, None, 1e-5),
@@ -109,7 +105,11 @@ def overload(name):
 def cast(value, dtype):
     if isinstance(value, torch.Tensor):
         return value.to(dtype) if value.is_floating_point() else value
-    return type(value)(cast(item, dtype) for item in value) if isinstance(value, (list, tuple)) else value
+    return (
+        type(value)(cast(item, dtype) for item in value)
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def first(result):
@@ -160,7 +160,11 @@ def cases(*groups):
 def moved(value, device):
     if isinstance(value, torch.Tensor):
         return value.to(device)
-    return type(value)(moved(item, device) for item in value) if isinstance(value, (list, tuple)) else value
+    return (
+        type(value)(moved(item, device) for item in value)
+        if isinstance(value, (list, tuple))
+        else value
+    )
 
 
 def functions_for(group, name):
@@ -217,21 +221,26 @@ def test_every_operator_of_the_policy_is_called_above():
         called |= {case[0] for case in listed(group)}
     called |= {case[0] for case in listed("torch_need_autocast_promote")}
     called |= {"binary_cross_entropy", "_scaled_dot_product_flash_attention"}
-    policy = {name.removeprefix("aten::").split(".")[0] for name in registered("AutocastPrivateUse1")}
+    policy = {
+        name.removeprefix("aten::").split(".")[0] for name in registered("AutocastPrivateUse1")
+    }
     assert policy - called == set()
 
 
 def test_binary_cross_entropy_is_refused_with_the_advice_to_use_logits(device):
     p = torch.rand(4, 4, device=device)
     with torch.autocast(device.type):
-        with pytest.raises(RuntimeError, match="(?s)unsafe to autocast.*BCEWithLogitsLoss"):
+        with pytest.raises(RuntimeError, match=r"(?s)unsafe to autocast.*BCEWithLogitsLoss"):
             F.binary_cross_entropy(p, p)
         assert F.binary_cross_entropy_with_logits(p, p).dtype == torch.float32
     assert_same(F.binary_cross_entropy(p, p), F.binary_cross_entropy(p.cpu(), p.cpu()))
 
 
 def test_an_operator_of_the_policy_that_no_cpu_has_is_refused_in_one_sentence(device):
-    with torch.autocast(device.type), pytest.raises(NotImplementedError, match="neither its plugin"):
+    with (
+        torch.autocast(device.type),
+        pytest.raises(NotImplementedError, match="neither its plugin"),
+    ):
         torch.ops.aten._scaled_dot_product_flash_attention(*attention_arguments(device))
 
 
@@ -512,6 +521,21 @@ def test_a_weight_first_seen_without_gradients_gets_one_later_in_the_region(devi
     assert layer.weight.grad is not None and layer.weight.grad.abs().sum() > 0
 
 
+def test_the_cache_is_by_weight_whatever_the_type(device):
+    """As on CUDA, if surprising: docs/amp.md says so."""
+    layer = nn.Linear(8, 8, bias=False).to(device)
+    x = torch.randn(4, 8, device=device)
+    with torch.autocast(device.type, dtype=torch.float16):
+        layer(x)
+        with torch.autocast(device.type, dtype=torch.bfloat16, cache_enabled=False):
+            assert layer(x).dtype == torch.bfloat16
+        with (
+            torch.autocast(device.type, dtype=torch.bfloat16),
+            pytest.raises(RuntimeError, match="same dtype"),
+        ):
+            layer(x)
+
+
 def test_the_cache_keeps_no_memory_after_the_region(device, module):
     layer = nn.Linear(256, 256).to(device)
     x = torch.randn(4, 256, device=device)
@@ -559,7 +583,10 @@ def test_custom_forward_and_backward_run_under_the_state_of_forward(device, modu
         backward = decorated(Product.backward, custom_bwd)
 
     x, y = matrices(device, requires_grad=True)
-    for function, dtype, enabled in ((Lowered, torch.float16, True), (InFull, torch.float32, False)):
+    for function, dtype, enabled in (
+        (Lowered, torch.float16, True),
+        (InFull, torch.float32, False),
+    ):
         seen.clear()
         with torch.autocast(device.type, dtype=torch.float16):
             result = function.apply(x, y)
@@ -573,7 +600,9 @@ def test_custom_forward_and_backward_run_under_the_state_of_forward(device, modu
 def test_a_checkpointed_block_is_recomputed_under_the_same_state(device, reentrant):
     def run(checkpointed):
         torch.manual_seed(3)
-        block = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Dropout(0.2), nn.Linear(8, 8)).to(device)
+        block = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Dropout(0.2), nn.Linear(8, 8)).to(
+            device
+        )
         x = torch.randn(4, 8, device=device, requires_grad=True)
         dtypes = []
         block[0].register_forward_hook(lambda _, __, result: dtypes.append(result.dtype))
@@ -588,9 +617,15 @@ def test_a_checkpointed_block_is_recomputed_under_the_same_state(device, reentra
 
 @pytest.mark.parametrize("inside", [True, False], ids=["region_inside", "region_outside"])
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_a_compiled_function_computes_under_autocast_as_an_eager_one(device, backend, inside):
+@pytest.mark.parametrize("of", ["torch", "module"])
+def test_a_compiled_function_computes_under_autocast_as_an_eager_one(
+    device, module, backend, inside, of
+):
     torch._dynamo.reset()
-    region = torch.autocast(device.type, dtype=torch.bfloat16)
+    if of == "torch":
+        region = torch.autocast(device.type, dtype=torch.bfloat16)
+    else:
+        region = module.amp.autocast(dtype=torch.bfloat16)
     layer = nn.Linear(8, 8).to(device)
 
     def fn(x):

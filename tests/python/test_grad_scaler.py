@@ -42,7 +42,9 @@ def test_unscaling_multiplies_gradients_and_finds_what_is_not_finite(device):
     def run(where, value):
         gradients = [torch.tensor([2.0, 4.0]).to(where), torch.tensor([[6.0, value]]).to(where)]
         found = torch.zeros(1).to(where)
-        torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, torch.tensor(0.5).to(where))
+        torch._amp_foreach_non_finite_check_and_unscale_(
+            gradients, found, torch.tensor(0.5).to(where)
+        )
         return gradients, found
 
     for value in (8.0, INFINITY, -INFINITY, float("nan")):
@@ -121,7 +123,9 @@ def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_the_scale_halv
 def test_the_scale_grows_after_the_interval_and_a_bad_step_starts_it_anew(device):
     net = layer_on(device)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
-    scaler = scaler_for(device, init_scale=8.0, growth_factor=4.0, backoff_factor=0.25, growth_interval=2)
+    scaler = scaler_for(
+        device, init_scale=8.0, growth_factor=4.0, backoff_factor=0.25, growth_interval=2
+    )
     seen = []
     for factor in (1.0, 1.0, 1.0, INFINITY, 1.0, 1.0):
         optimizer.zero_grad()

@@ -43,7 +43,13 @@ def pieces(value):
     if not isinstance(value, torch.Tensor) or value.layout == torch.strided:
         return value
     if value.layout == torch.sparse_coo:
-        return [str(value.layout), value.is_coalesced(), value._indices(), value._values(), value.shape]
+        return [
+            str(value.layout),
+            value.is_coalesced(),
+            value._indices(),
+            value._values(),
+            value.shape,
+        ]
     by_row = value.layout in (torch.sparse_csr, torch.sparse_bsr)
     compressed, plain = (
         (value.crow_indices(), value.col_indices())
@@ -60,14 +66,18 @@ def outcome(fn, where):
     except (RuntimeError, NotImplementedError, ValueError, IndexError) as error:
         return error
     for tensor in result if isinstance(result, (list, tuple)) else [result]:
-        assert not isinstance(tensor, torch.Tensor) or tensor.device.type == torch.device(where).type
+        assert (
+            not isinstance(tensor, torch.Tensor) or tensor.device.type == torch.device(where).type
+        )
     return pieces(result)
 
 
 def check_same(device, fn):
     expected, actual = outcome(fn, "cpu"), outcome(fn, device)
     if isinstance(expected, Exception):
-        assert isinstance(actual, (RuntimeError, NotImplementedError, ValueError, IndexError)), actual
+        assert isinstance(actual, (RuntimeError, NotImplementedError, ValueError, IndexError)), (
+            actual
+        )
         return False
     if isinstance(actual, Exception):
         raise actual
@@ -147,7 +157,9 @@ def test_operations(device, layout, name):
 def test_each_operation_is_taken_in_some_layout(device):
     def is_taken(operation):
         return any(
-            check_same(device, lambda where, layout=layout: operation(sparse(layout, where), matrix(where)))
+            check_same(
+                device, lambda where, layout=layout: operation(sparse(layout, where), matrix(where))
+            )
             for layout in LAYOUTS
         )
 
@@ -217,7 +229,9 @@ def test_the_values_are_the_tensors_own(device, layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int64], ids=str
+)
 def test_other_types(device, layout, dtype):
     check_same(device, lambda where: (sparse(layout, where, dtype) * 3).to_dense())
 
