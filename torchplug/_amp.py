@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
 
 
-class autocast(autocast_mode.autocast):  # type: ignore[misc]
+class autocast(autocast_mode.autocast):
     """torch.autocast for this device."""
 
     def __init__(
@@ -48,12 +48,16 @@ def custom_fwd(
     fwd: Callable[..., Any] | None = None, *, cast_inputs: torch.dtype | None = None
 ) -> Callable[..., Any]:
     """torch.amp.custom_fwd for this device."""
-    return torch.amp.custom_fwd(fwd, device_type=_devices.name(), cast_inputs=cast_inputs)
+    decorated: Callable[..., Any] = torch.amp.custom_fwd(
+        fwd, device_type=_devices.name(), cast_inputs=cast_inputs
+    )
+    return decorated
 
 
 def custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
     """torch.amp.custom_bwd for this device."""
-    return torch.amp.custom_bwd(bwd, device_type=_devices.name())
+    decorated: Callable[..., Any] = torch.amp.custom_bwd(bwd, device_type=_devices.name())
+    return decorated
 
 
 def amp_definitely_not_available() -> bool:

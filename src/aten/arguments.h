@@ -42,6 +42,18 @@ inline bool has_mask(Arguments arguments) {
   return found;
 }
 
+// The device that a call is about: the one it names, else that of the first tensor on one.
+inline std::optional<c10::Device> device_of_call(Arguments arguments) {
+  std::optional<c10::Device> found;
+  for (const c10::IValue& value : arguments) {
+    if (value.isDevice() && value.toDevice().type() == kDeviceType) return value.toDevice();
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (!found && is_on_device(tensor)) found = tensor.device();
+    });
+  }
+  return found;
+}
+
 // Replaces every tensor of the value that is there by replace(tensor), in the same order.
 template <class Replace>
 void replace_tensors(c10::IValue& value, Replace replace) {

@@ -48,7 +48,8 @@ int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
                std::optional<double> scale, bool enable_gqa) {
   active_module();  // a fake tensor may come before anything has loaded the plugin
   if (has_kernel("aten::_scaled_dot_product_fused_attention_overrideable")) return kOverrideable;
-  if (has_kernel("aten::bmm") || has_kernel("aten::baddbmm") || query.layout() != at::kStrided) return kMath;
+  if (has_kernel("aten::bmm") || has_kernel("aten::baddbmm")) return kMath;
+  if (query.layout() != at::kStrided || query.is_nested()) return kMath;
   return choose_like_cpu(query, key, value, mask, dropout, is_causal, scale, enable_gqa);
 }
 

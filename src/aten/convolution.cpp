@@ -6,10 +6,11 @@ namespace torchplug {
 namespace {
 
 // The form that traced graphs hold: with wishes to one vendor's library, which do not concern this device.
-at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                       at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                       bool transposed, at::IntArrayRef output_padding, int64_t groups, bool /*benchmark*/,
-                       bool /*deterministic*/, bool /*use_library*/, bool /*allow_fast*/) {
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
+                       const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                       at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
+                       int64_t groups, bool /*benchmark*/, bool /*deterministic*/, bool /*use_library*/,
+                       bool /*allow_fast*/) {
   return at::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 

@@ -8,7 +8,7 @@
 #include "aten/host_scope.h"
 #include "aten/operator_job.h"
 #include "aten/shape.h"
-#include "aten/sparse.h"
+#include "aten/whole_copy.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
 #include "runtime/launch_trace.h"
@@ -130,7 +130,7 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
   torch::jit::drop(stack, facts_.argument_count);
   for (c10::IValue& value : work) {
     replace_tensors(value, [&](const at::Tensor& tensor) {
-      return tensor.layout() == at::kStrided ? loan.result(tensor) : move_to_device(tensor, stream.device());
+      return is_plain(tensor) ? loan.result(tensor) : move_to_device(tensor, stream.device());
     });
     stack.push_back(std::move(value));
   }
@@ -167,7 +167,7 @@ std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results)
     const at::Tensor& result = value.toTensor();
     HostPlan::Output output;
     if (result.defined()) {
-      if (result.layout() != at::kStrided || result.is_quantized()) return nullptr;
+      if (!is_plain(result) || result.is_quantized()) return nullptr;
       if (result.is_conj() || result.is_neg()) return nullptr;
       output.argument = loan.position_of(result);
       if (output.argument < 0 && loan.shares_memory(result)) return nullptr;

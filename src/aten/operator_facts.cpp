@@ -23,8 +23,9 @@ constexpr UnmarkedWrite kUnmarkedWrites[] = {
     {"aten::batch_norm_update_stats.out", {1, 2}},
 };
 
-// PyTorch lets these take index tensors from the host whatever the device of the rest.
+// PyTorch lets these take index tensors, or tensors of sizes, from the host whatever the device of the rest.
 constexpr std::string_view kHostIndices[] = {
+    "aten::_nested_from_padded",
     "aten::index",
     "aten::index_put",
     "aten::index_put_",
@@ -41,8 +42,8 @@ constexpr std::string_view kOutIsResized[] = {"aten::mse_loss", "aten::smooth_l1
 
 // Whose CPU kernels look, when they run, whether deterministic mode is on: to compute another way,
 constexpr std::string_view kHasDeterministicWay[] = {
-    "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index_put", "aten::index_copy",
-    "aten::index_copy_", "aten::topk",
+    "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index_put",
+    "aten::index_copy", "aten::index_copy_",      "aten::topk",
 };
 // or to refuse or warn.
 constexpr std::string_view kRefusesDeterminism[] = {"aten::put_", "aten::max_unpool2d", "aten::max_unpool3d"};

@@ -29,8 +29,8 @@ struct OperatorFacts {
   bool returns_tensors = true;  // every return is one tensor
   bool makes_object = false;    // some return is an object of a class
   bool shape_needs_data = false;
-  bool shape_needs_scalars = false;  // no tensor to take a shape from: arange and its like
-  bool takes_host_indices = false;   // index tensors may be on the host
+  bool shape_needs_scalars = false;    // no tensor to take a shape from: arange and its like
+  bool takes_host_indices = false;     // index tensors may be on the host
   bool has_deterministic_way = false;  // another algorithm while deterministic mode is on
   bool refuses_determinism = false;    // an error or a warning while it is on
   // Whether PyTorch's own C++ shape function can be had through the dispatcher.

@@ -2,7 +2,6 @@
 
 #include <c10/util/Exception.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
@@ -15,21 +14,6 @@
 
 namespace torchplug {
 namespace {
-
-enum class Policy { kAllow, kWarn, kError };
-
-// TORCHPLUG_FALLBACK: what to do when an operator has to run on the CPU.
-Policy fallback_policy() {
-  static const Policy policy = [] {
-    const char* value = std::getenv("TORCHPLUG_FALLBACK");
-    const std::string text = value == nullptr ? "allow" : value;
-    if (text == "warn") return Policy::kWarn;
-    if (text == "error") return Policy::kError;
-    TORCH_CHECK(text == "allow", "TORCHPLUG_FALLBACK is '", text, "'. Set it to allow, warn or error.");
-    return Policy::kAllow;
-  }();
-  return policy;
-}
 
 bool is_in_view(const at::Tensor& tensor) {
   const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
@@ -89,7 +73,7 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason re
 }
 
 bool OperatorKernel::borrows_always() {
-  return runtime().host_view != nullptr && !has_hidden_blocks() && fallback_policy() == Policy::kAllow;
+  return runtime().host_view != nullptr && !has_hidden_blocks() && is_fallback_allowed();
 }
 
 void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
@@ -97,7 +81,7 @@ void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, c
   // An object may keep what it is made of for longer than memory can be borrowed.
   const bool can_borrow = !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count));
   const Way way = can_borrow ? Way::kBorrow : Way::kStage;
-  apply_fallback_policy(way, reason);
+  notice_.give(facts_.name, way, reason);
   const LedgerTimer timer;
   const LoanKind kind = way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage;
   const uint64_t bytes = host_.run(stack, key, stream, kind);
@@ -132,17 +116,6 @@ DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
 void OperatorKernel::refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const {
   TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ",
               c10::Device(kDeviceType, device), " and ", tensor.device(), "! (", facts_.name, ")");
-}
-
-void OperatorKernel::apply_fallback_policy(Way way, Reason reason) {
-  const Policy policy = fallback_policy();
-  if (C10_LIKELY(policy == Policy::kAllow)) return;
-  const std::string what = facts_.name + " runs on the CPU (" + way_name(way) + ") for device '" +
-                           active_module().name + "': " + reason_text(reason) + ".";
-  TORCH_CHECK_NOT_IMPLEMENTED(policy != Policy::kError, what, " TORCHPLUG_FALLBACK=error forbids it.");
-  if (!has_warned_.exchange(true)) {
-    TORCH_WARN(what);
-  }
 }
 
 OperatorKernel& late_kernel(const c10::OperatorHandle& handle, c10::DispatchKey host_key) {

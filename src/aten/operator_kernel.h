@@ -5,10 +5,10 @@
 #include <ATen/core/stack.h>
 #include <torch/library.h>
 
-#include <atomic>
 #include <memory>
 
 #include "aten/bound_kernel.h"
+#include "aten/fallback_policy.h"
 #include "aten/host_kernel.h"
 #include "aten/ledger.h"
 #include "aten/operator_facts.h"
@@ -45,13 +45,12 @@ class OperatorKernel final : public c10::OperatorKernel {
   void run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, Reason reason);
   DeviceIndex device_of(Arguments arguments) const;
   [[noreturn]] void refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const;
-  void apply_fallback_policy(Way way, Reason reason);
 
   OperatorFacts facts_;
   std::unique_ptr<BoundKernel> bound_;
   HostKernel host_;
   LedgerAccount account_;
-  std::atomic<bool> has_warned_{false};
+  FallbackNotice notice_;
 };
 
 // The kernel for an operator that nobody made one for beforehand; lives until the process ends.

@@ -60,9 +60,10 @@ at::Tensor integers_of(const at::Tensor& tensor) {
 }
 
 at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
-  TORCH_CHECK(self.is_quantized(),
-              "Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to "
-              "get a float Tensor from a quantized Tensor");
+  TORCH_CHECK(
+      self.is_quantized(),
+      "Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to "
+      "get a float Tensor from a quantized Tensor");
   if (!source.is_quantized()) {
     // PyTorch's CPU knows how to quantize in a copy.
     at::Tensor host = self.cpu();
@@ -70,8 +71,9 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
     return copy_(self, host, non_blocking);
   }
   TORCH_CHECK(self.qscheme() == source.qscheme(), "Quantized Copy only works with same qscheme");
-  TORCH_CHECK(self.scalar_type() == source.scalar_type(), "Quantized Copy only works with the same dtype, not ",
-              source.scalar_type(), " to ", self.scalar_type());
+  TORCH_CHECK(self.scalar_type() == source.scalar_type(),
+              "Quantized Copy only works with the same dtype, not ", source.scalar_type(), " to ",
+              self.scalar_type());
   set_quantizer(self, move_quantizer(quantizer_of(source), self.device()));
   integers_of(self).copy_(integers_of(source), non_blocking);
   return self;
@@ -86,16 +88,9 @@ at::Tensor to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
   return at::native::_to_copy(dense, dtype, layout, device, pin_memory, non_blocking, memory_format);
 }
 
-std::optional<c10::Device> device_argument(Arguments arguments) {
-  const auto* found = std::find_if(arguments.begin(), arguments.end(), [](const c10::IValue& value) {
-    return value.isDevice() && value.toDevice().type() == kDeviceType;
-  });
-  return found == arguments.end() ? std::nullopt : std::optional(found->toDevice());
-}
-
 void run_on_shell(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
   const Arguments arguments = torch::jit::last(*stack, handle.schema().arguments().size());
-  const c10::OptionalDeviceGuard guard(device_argument(arguments));
+  const c10::OptionalDeviceGuard guard(device_of_call(arguments));
   handle.redispatchBoxed(c10::DispatchKeySet(DispatchKey::QuantizedCPU), stack);
 }
 
@@ -127,16 +122,16 @@ at::QuantizerPtr move_quantizer(const at::QuantizerPtr& quantizer, c10::Device d
 }
 
 at::Tensor make_quantized(c10::Storage storage, caffe2::TypeMeta dtype, at::QuantizerPtr quantizer) {
-  const auto key = storage.device_type() == kDeviceType ? DispatchKey::QuantizedPrivateUse1
-                                                        : DispatchKey::QuantizedCPU;
+  const auto key =
+      storage.device_type() == kDeviceType ? DispatchKey::QuantizedPrivateUse1 : DispatchKey::QuantizedCPU;
   return at::detail::make_tensor<at::QTensorImpl>(std::move(storage), c10::DispatchKeySet(key), dtype,
                                                   std::move(quantizer));
 }
 
 at::Tensor copy_quantized_to_device(const at::Tensor& host, const Stream& stream) {
   const at::Tensor integers = copy_to_device(integers_of(host), stream);
-  at::Tensor copy = make_quantized(integers.storage(), host.dtype(),
-                                   move_quantizer(quantizer_of(host), integers.device()));
+  at::Tensor copy =
+      make_quantized(integers.storage(), host.dtype(), move_quantizer(quantizer_of(host), integers.device()));
   copy.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());
   return copy;
 }

@@ -17,7 +17,8 @@ void set_quantizer(const at::Tensor& tensor, at::QuantizerPtr quantizer);
 // been made on memory that is only borrowed.
 at::QuantizerPtr move_quantizer(const at::QuantizerPtr& quantizer, c10::Device device);
 
-// A quantized tensor on the given memory, of the device it is on; sizes and strides are for the caller to set.
+// A quantized tensor on the given memory, of the device it is on; sizes and strides are for the caller to
+// set.
 at::Tensor make_quantized(c10::Storage storage, caffe2::TypeMeta dtype, at::QuantizerPtr quantizer);
 
 // A device tensor like the quantized CPU tensor `host`, and with its contents.

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "aten/nested.h"
 #include "aten/operator_kernel.h"
 #include "aten/quantized.h"
 #include "aten/shims.h"
@@ -118,6 +119,7 @@ void register_operators(const Module& module) {
   auto bound = bind_kernels(module);
   for (const auto& [name, kernel] : bound) served_operators().insert(full_name(name));
   add_views(library);
+  add_nested_views(library);
   add_storage_operators(library);
   add_copies(library);
   if (!has_kernel("aten::_convolution")) add_convolution(library);
@@ -127,6 +129,7 @@ void register_operators(const Module& module) {
   if (!has_kernel("aten::histc")) add_histogram(library);
   register_kernels(std::move(bound), library);
   register_sparse_operators();
+  register_nested_operators();
   register_quantized_operators();
 }
 

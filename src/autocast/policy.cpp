@@ -39,9 +39,9 @@ void add_float32_by_argument(torch::Library& m) {
   AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(KERNEL_DIFFERENT_REDISPATCH_SIGNATURE_PRIVATEUSEONE)
 }
 
-void add_widest(torch::Library& m) {
+void add_widest(torch::Library& m){
 #define WIDEST(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
-  AT_FORALL_PROMOTE(WIDEST)
+    AT_FORALL_PROMOTE(WIDEST)
 #undef WIDEST
 }
 

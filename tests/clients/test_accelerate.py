@@ -57,6 +57,9 @@ def test_training_in_mixed_precision_learns_on_the_device(device, tmp_path):
     losses = result["losses"]
     assert result["device"] == str(device)
     assert sum(losses[-8:]) < 0.7 * sum(losses[:8])
+    in_full = results(device.type)["plain"]["losses"]
+    assert losses != in_full, "it computed in float32"
+    torch.testing.assert_close(losses, in_full, rtol=0.1, atol=0.05)
 
 
 def test_a_state_saved_and_loaded_changes_nothing(device):

@@ -169,10 +169,3 @@ def test_the_precisions_that_are_refused(device, tmp_path):
     script = tmp_path / "refused.py"
     script.write_text(REFUSED)
     run_script(device.type, script, tmp_path)
-
-
-@pytest.mark.accelerator("the page is about a device")
-def test_autocast_does_not_lower_the_precision_yet(device):
-    x = torch.ones(2, 2, device=device)
-    with torch.autocast(device.type, dtype=torch.bfloat16):
-        assert (x @ x).dtype == torch.float32, "it does: take the sentence out of docs/clients.md"

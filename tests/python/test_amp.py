@@ -56,10 +56,10 @@ def attention_arguments(device):
     return [torch.randn(1, 2, 4, 8, device=device) for _ in range(3)]
 
 
-def cell(device, gates):
-    x, h, c = (torch.randn(3, 8, device=device) for _ in range(3))
-    weights = [torch.randn(gates * 8, 8, device=device) for _ in range(2)]
-    return x, h, c, weights
+def gates(device, count):
+    """The products that a recurrent cell of so many gates begins with, and a state."""
+    x, weight = torch.randn(3, 8, device=device), torch.randn(8, count * 8, device=device)
+    return x @ weight, x @ weight, torch.randn(3, 8, device=device)
 
 
 # Calls of what the dispatcher has a policy for and PyTorch's own lists of calls leave out, or call by another
@@ -68,12 +68,8 @@ LOWERED = {
     "einsum": lambda d: ("ij,jk->ik", matrices(d)),
     "scaled_dot_product_attention": attention_arguments,
     "linear": lambda d: (*matrices(d), torch.randn(8, device=d)),
-    "_thnn_fused_lstm_cell": lambda d: (
-        lambda x, h, c, weights: (x @ weights[0].t(), h @ weights[1].t(), c)
-    )(*cell(d, 4)),
-    "_thnn_fused_gru_cell": lambda d: (
-        lambda x, h, c, weights: (x @ weights[0].t(), h @ weights[1].t(), h)
-    )(*cell(d, 3)),
+    "_thnn_fused_lstm_cell": lambda d: gates(d, 4),
+    "_thnn_fused_gru_cell": lambda d: gates(d, 3),
 }
 RAISED = {
     "native_layer_norm": lambda d, t: (image(d, 1, t), [4], None, None, 1e-5),
@@ -234,7 +230,7 @@ def test_every_operator_of_the_policy_is_called_above():
 def test_binary_cross_entropy_is_refused_with_the_advice_to_use_logits(device):
     p = torch.rand(4, 4, device=device)
     with torch.autocast(device.type):
-        with pytest.raises(RuntimeError, match="(?s)unsafe to autocast.*BCEWithLogitsLoss"):
+        with pytest.raises(RuntimeError, match=r"(?s)unsafe to autocast.*BCEWithLogitsLoss"):
             F.binary_cross_entropy(p, p)
         assert F.binary_cross_entropy_with_logits(p, p).dtype == torch.float32
     assert_same(F.binary_cross_entropy(p, p), F.binary_cross_entropy(p.cpu(), p.cpu()))
@@ -525,6 +521,21 @@ def test_a_weight_first_seen_without_gradients_gets_one_later_in_the_region(devi
     assert layer.weight.grad is not None and layer.weight.grad.abs().sum() > 0
 
 
+def test_the_cache_is_by_weight_whatever_the_type(device):
+    """As on CUDA, if surprising: docs/amp.md says so."""
+    layer = nn.Linear(8, 8, bias=False).to(device)
+    x = torch.randn(4, 8, device=device)
+    with torch.autocast(device.type, dtype=torch.float16):
+        layer(x)
+        with torch.autocast(device.type, dtype=torch.bfloat16, cache_enabled=False):
+            assert layer(x).dtype == torch.bfloat16
+        with (
+            torch.autocast(device.type, dtype=torch.bfloat16),
+            pytest.raises(RuntimeError, match="same dtype"),
+        ):
+            layer(x)
+
+
 def test_the_cache_keeps_no_memory_after_the_region(device, module):
     layer = nn.Linear(256, 256).to(device)
     x = torch.randn(4, 256, device=device)
@@ -606,9 +617,15 @@ def test_a_checkpointed_block_is_recomputed_under_the_same_state(device, reentra
 
 @pytest.mark.parametrize("inside", [True, False], ids=["region_inside", "region_outside"])
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_a_compiled_function_computes_under_autocast_as_an_eager_one(device, backend, inside):
+@pytest.mark.parametrize("of", ["torch", "module"])
+def test_a_compiled_function_computes_under_autocast_as_an_eager_one(
+    device, module, backend, inside, of
+):
     torch._dynamo.reset()
-    region = torch.autocast(device.type, dtype=torch.bfloat16)
+    if of == "torch":
+        region = torch.autocast(device.type, dtype=torch.bfloat16)
+    else:
+        region = module.amp.autocast(dtype=torch.bfloat16)
     layer = nn.Linear(8, 8).to(device)
 
     def fn(x):

@@ -38,8 +38,12 @@ def busy(device):
 
 FACTORIES = {
     "empty": lambda where, dtype: torch.empty(3, dtype=dtype, device=where),
-    "empty_strided": lambda where, dtype: torch.empty_strided((2, 2), (1, 2), dtype=dtype, device=where),
-    "empty_permuted": lambda where, dtype: torch.empty_permuted((2, 2), (1, 0), dtype=dtype, device=where),
+    "empty_strided": lambda where, dtype: torch.empty_strided(
+        (2, 2), (1, 2), dtype=dtype, device=where
+    ),
+    "empty_permuted": lambda where, dtype: torch.empty_permuted(
+        (2, 2), (1, 0), dtype=dtype, device=where
+    ),
     "empty_like": lambda where, dtype: torch.empty_like(torch.ones(3, dtype=dtype, device=where)),
     "new_empty": lambda where, dtype: torch.ones(2, dtype=dtype, device=where).new_empty(2, 2),
     "resize_": lambda where, dtype: torch.ones(2, dtype=dtype, device=where).resize_(5),

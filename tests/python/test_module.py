@@ -255,3 +255,21 @@ def test_train_and_eval_switch_dropout_and_batch_norm(device):
     module(x)
     assert_equal(module[0].running_mean, running)
     assert_same(running, 0.1 * x.mean(0))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_traced_convolution_runs_and_has_gradients(device, transposed):
+    """Traced graphs hold aten::_convolution, which modules do not call."""
+    make = nn.ConvTranspose2d if transposed else nn.Conv2d
+    layer = make(2, 3, 3, stride=2)
+    x = torch.randn(1, 2, 7, 7)
+    traced = torch.jit.trace(layer, x)
+    traced(x).square().sum().backward()
+    expected = [traced(x), layer.weight.grad.clone()]
+    layer.zero_grad()
+    traced = traced.to(device)
+    result = traced(x.to(device))
+    result.square().sum().backward()
+    assert result.device == device
+    assert_same([result, next(traced.parameters()).grad], expected)

@@ -123,7 +123,11 @@ def test_other_ways_to_quantize(device):
 def test_the_scales_of_channels_are_on_the_device_and_outlive_what_they_were_made_of(device):
     scales = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64).to(device)
     x = torch.quantize_per_channel(
-        numbers(2, 3).to(device), scales, torch.zeros(3, dtype=torch.int64).to(device), 1, torch.qint8
+        numbers(2, 3).to(device),
+        scales,
+        torch.zeros(3, dtype=torch.int64).to(device),
+        1,
+        torch.qint8,
     )
     before = x.dequantize()
     scales.fill_(100.0)
@@ -373,7 +377,7 @@ def test_what_the_cpu_refuses_is_refused(device, refused):
 
 @pytest.mark.accelerator("the CPU is one place")
 def test_the_refusal_says_what_to_do(device):
-    with pytest.raises(NotImplementedError, match="cannot run on quantized tensors.*dequantize"):
+    with pytest.raises(NotImplementedError, match=r"cannot run on quantized tensors.*dequantize"):
         per_tensor(device).exp()
     with pytest.raises(RuntimeError, match="same device"):
         quantized.add(per_tensor(device), per_tensor("cpu"), 0.1, 0)
@@ -386,7 +390,10 @@ def test_fake_quantization_and_its_gradients(device):
     def run(where):
         x = numbers(3, 4).to(where).requires_grad_()
         whole = torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 0, 15)
-        scales, zeros = torch.tensor([0.1, 0.2, 0.3]).to(where), torch.zeros(3, dtype=torch.int32).to(where)
+        scales, zeros = (
+            torch.tensor([0.1, 0.2, 0.3]).to(where),
+            torch.zeros(3, dtype=torch.int32).to(where),
+        )
         channels = torch.fake_quantize_per_channel_affine(x, scales, zeros, 0, -8, 7)
         (whole + 2 * channels).sum().backward()
         return whole.detach(), channels.detach(), x.grad
