@@ -70,13 +70,23 @@ def test_a_rank_that_never_comes_is_an_error_after_the_timeout(fragile, tmp_path
 @on_ranks
 def _unequal(world):
     x = torch.ones(1000 * (world.rank + 1), device=world.device)
-    with pytest.raises((dist.DistBackendError, RuntimeError), match="all_reduce .* failed: "):
+    with pytest.raises(RuntimeError, match=r"all_reduce .* failed|mismatch between collectives"):
         dist.all_reduce(x)
         torch.accelerator.synchronize(world.device)
 
 
-def test_unequal_sizes_are_an_error(fragile, tmp_path):
-    check(fragile, tmp_path, _unequal, ["", ""])
+def test_unequal_sizes_end_in_gloo_s_words(fragile, tmp_path):
+    """gloo ends the process that received too much; the other has an error."""
+    check(fragile, tmp_path, _unequal, ["the process ended with -6", ""])
+    assert "Is there a distributed collective mismatch in your code?" in fragile.processes[0].said()
+
+
+def test_unequal_sizes_are_found_first_in_debug_mode(tmp_path):
+    group = Ranks(2, NAME, "torchplug", TIMEOUT, TORCH_DISTRIBUTED_DEBUG="DETAIL")
+    try:
+        check(group, tmp_path, _unequal, ["", ""])
+    finally:
+        group.end()
 
 
 @on_ranks
