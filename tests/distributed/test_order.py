@@ -124,9 +124,12 @@ def test_a_future_is_complete_when_its_collective_is_enqueued(world):
 @on_ranks
 def test_a_future_gives_the_result(world):
     x = torch.full((5,), world.rank + 1.0, device=world.device)
-    (result,) = dist.all_reduce(x, async_op=True).get_future().wait()
+    future = dist.all_reduce(x, async_op=True).get_future()
+    doubled = future.then(lambda done: done.value()[0] * 2).wait()
+    (result,) = future.wait()
     assert result.device == world.device
     assert result.cpu().eq(sum(range(1, world.size + 1))).all()
+    assert doubled.cpu().eq(2 * sum(range(1, world.size + 1))).all()
 
 
 @on_ranks

@@ -29,6 +29,9 @@ from torch.distributed.tensor.parallel import (
 from torch.nn.parallel import DistributedDataParallel
 
 
+NEEDS_STREAMS = pytest.mark.accelerator("FSDP makes streams, and hello has none", only="sim")
+
+
 def shares(world):
     return tuple(share(world, tensor) for tensor in data(world.size))
 
@@ -138,6 +141,7 @@ def sharded(world, net, **options):
     return fully_shard(net, **options)
 
 
+@NEEDS_STREAMS
 @pytest.mark.parametrize("reshard", [True, False])
 @on_ranks
 def test_fsdp2(world, reshard):
@@ -150,6 +154,7 @@ def test_fsdp2(world, reshard):
     assert_state(net.state_dict(), trained(world.size))
 
 
+@NEEDS_STREAMS
 @on_ranks
 def test_fsdp2_of_two_dimensions(world):
     """Replicated over one, sharded over the other."""
@@ -159,6 +164,7 @@ def test_fsdp2_of_two_dimensions(world):
     assert_state(net.state_dict(), trained(world.size))
 
 
+@NEEDS_STREAMS
 @on_ranks
 def test_fsdp2_in_lower_precision(world):
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
@@ -179,6 +185,7 @@ def test_fsdp2_in_lower_precision(world):
     assert_state(actual, expected, rtol=1e-2, atol=1e-2)
 
 
+@NEEDS_STREAMS
 @on_ranks
 def test_fsdp2_with_parameters_on_the_host(world):
     net = sharded(world, model(), mesh=mesh_of(world), offload_policy=CPUOffloadPolicy())
@@ -191,6 +198,7 @@ def test_fsdp2_with_parameters_on_the_host(world):
     assert_state(whole, trained(world.size))
 
 
+@NEEDS_STREAMS
 @on_ranks
 def test_fsdp1(world):
     net = FullyShardedDataParallel(model().to(world.device), device_id=world.device)
@@ -200,6 +208,7 @@ def test_fsdp1(world):
     assert_state(state, trained(world.size))
 
 
+@NEEDS_STREAMS
 @on_ranks
 def test_clipping_the_gradients_of_a_sharded_model(world):
     net = sharded(world, model().to(world.device), mesh=mesh_of(world))
@@ -275,6 +284,7 @@ def test_tensor_parallelism(world):
     assert_state(parallel.state_dict(), reference.state_dict())
 
 
+@NEEDS_STREAMS
 @on_ranks
 def test_tensor_parallelism_within_data_parallelism(world):
     if world.size < 4:
@@ -295,6 +305,7 @@ def test_tensor_parallelism_within_data_parallelism(world):
 # ---- checkpoints ----
 
 
+@NEEDS_STREAMS
 @on_ranks
 def test_a_checkpoint_of_a_sharded_model_continues_the_training(world):
     net = sharded(world, model().to(world.device), mesh=mesh_of(world))
@@ -326,6 +337,7 @@ def test_a_checkpoint_of_a_sharded_model_continues_the_training(world):
     assert_state(other.state_dict(), trained(world.size))
 
 
+@NEEDS_STREAMS
 @on_ranks
 def test_a_checkpoint_is_read_by_fewer_ranks_than_wrote_it(world):
     net = sharded(world, model().to(world.device), mesh=mesh_of(world))
