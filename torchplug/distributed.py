@@ -34,11 +34,11 @@ def _make(settings: Any, options: Any) -> Backend:
 
     arguments = (settings.store, settings.group_rank, settings.group_size)
     if options is None:
-        return _C.wrap_process_group(ProcessGroupGloo(*arguments, timeout=settings.timeout))
+        return _C.ProcessGroup(ProcessGroupGloo(*arguments, timeout=settings.timeout))
     if not isinstance(options, ProcessGroupGloo._Options):
         raise TypeError(
             f"The backend '{BACKEND}' was given options of type {type(options).__name__}. "
             "Give it ProcessGroupGloo._Options, or none."
         )
     options._timeout = settings.timeout
-    return _C.wrap_process_group(ProcessGroupGloo(*arguments, options))
+    return _C.ProcessGroup(ProcessGroupGloo(*arguments, options))

@@ -127,6 +127,7 @@ void register_operators(const Module& module) {
   if (!has_kernel("aten::_thnn_fused_lstm_cell")) add_lstm_cell(library);
   if (!has_kernel("aten::_thnn_fused_gru_cell")) add_gru_cell(library);
   if (!has_kernel("aten::histc")) add_histogram(library);
+  add_shared_batch_norm(library);
   register_kernels(std::move(bound), library);
   register_sparse_operators();
   register_nested_operators();

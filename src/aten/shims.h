@@ -16,5 +16,6 @@ void add_dropout(torch::Library& library);
 void add_lstm_cell(torch::Library& library);
 void add_gru_cell(torch::Library& library);
 void add_histogram(torch::Library& library);
+void add_shared_batch_norm(torch::Library& library);
 
 }  // namespace torchplug

@@ -55,6 +55,7 @@ Exchange::Exchange(DeviceIndex device, std::string name)
     : device_(device),
       name_(std::move(name)),
       tensors_(device),
+      started_(device, /*with_timing=*/false),
       over_(device, /*with_timing=*/false),
       progress_(std::make_shared<Progress>()) {}
 
@@ -69,6 +70,7 @@ void Exchange::start_on(const Stream& lane) {
   ready.block(lane);
   tensors_.bring_in(lane);
   lane.enqueue(HostJobPtr(std::make_unique<Step>(*this, &Exchange::start).release()));
+  started_.record(lane);
 }
 
 void Exchange::start_now() {
@@ -84,6 +86,7 @@ void Exchange::finish_on(const Stream& stream) {
     make_wait(stream);
     return;
   }
+  started_.block(stream);
   stream.enqueue(HostJobPtr(std::make_unique<Step>(*this, &Exchange::join).release()));
   tensors_.bring_back(stream);
   over_.record(stream);

@@ -75,6 +75,7 @@ class Exchange {
   HostTensors tensors_;
   std::function<Works()> begin_;
   std::function<void()> end_;
+  Event started_;
   Event over_;
   std::mutex finish_lock_;  // held while the second half is enqueued or done
   std::atomic<bool> is_finishing_{false};

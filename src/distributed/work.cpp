@@ -11,10 +11,13 @@ namespace {
 
 using FuturePtr = c10::intrusive_ptr<c10::ivalue::Future>;
 
-// A future that is complete; whoever takes its value makes his stream wait for the current ones.
+// A future that is complete; whoever takes its value makes his stream wait for the current ones. Without
+// streams the value is there, and the future of no device: one of a device asks it for streams.
 FuturePtr make_future(const std::vector<at::Tensor>& outputs) {
   std::vector<c10::Device> devices;
-  for (const at::Tensor& output : outputs) devices.push_back(output.device());
+  if (active_module().has_streams()) {
+    for (const at::Tensor& output : outputs) devices.push_back(output.device());
+  }
   auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
                                                          std::move(devices));
   future->markCompleted(c10::IValue(outputs));

@@ -6,12 +6,19 @@ namespace py = pybind11;
 namespace torchplug {
 namespace {
 
-using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
+using HostGroup = c10::intrusive_ptr<c10d::Backend>;
 
-BackendPtr wrap_process_group(const BackendPtr& host) { return c10::make_intrusive<ProcessGroup>(host); }
+c10::intrusive_ptr<ProcessGroup> make(const HostGroup& host) {
+  return c10::make_intrusive<ProcessGroup>(host);
+}
 
 }  // namespace
 
-void bind_distributed(py::module_& module) { module.def("wrap_process_group", &wrap_process_group); }
+// torch._C has defined the base class by then: `import torch` imports torch.distributed.
+void bind_distributed(py::module_& module) {
+  py::class_<ProcessGroup, c10d::Backend, c10::intrusive_ptr<ProcessGroup>>(module, "ProcessGroup")
+      .def(py::init(&make))
+      .def_property_readonly("options", &ProcessGroup::getBackendOptions);
+}
 
 }  // namespace torchplug

@@ -20,8 +20,8 @@ from datetime import timedelta
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-LIMIT = 120  # seconds until a check is taken to hang
-GROUP_TIMEOUT = 60  # seconds until an operation gives up
+LIMIT = 60  # seconds until a check is taken to hang
+GROUP_TIMEOUT = 30  # seconds until an operation gives up
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,15 @@ class World:
 
     @property
     def others(self):
+        """The other ranks."""
         return [rank for rank in range(self.size) if rank != self.rank]
+
+    @property
+    def store(self):
+        """What the ranks know of each other on the host: no device, no communication that is tested."""
+        import torch.distributed as dist
+
+        return dist.PrefixStore(self.directory.name, dist.distributed_c10d._get_default_store())
 
 
 def on_ranks(check):
@@ -57,12 +65,12 @@ def on_ranks(check):
 class Process:
     """One rank, as the tests see it."""
 
-    def __init__(self, rank, size, store, backend, **environment):
+    def __init__(self, rank, size, store, backend, timeout, **environment):
         self.rank = rank
         self.connection, child = multiprocessing.connection.Pipe()
         self.output = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [sys.executable, __file__, str(child.fileno()), str(rank), str(size), store, backend],
+            [sys.executable, __file__, *map(str, [child.fileno(), rank, size, timeout]), store, backend],
             env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", **environment},
             pass_fds=[child.fileno()],
             stdout=self.output,
@@ -95,33 +103,42 @@ class Process:
 class Ranks:
     """A group of processes of a size."""
 
-    def __init__(self, size, device, backend, **environment):
+    def __init__(self, size, device, backend, timeout=GROUP_TIMEOUT, **environment):
         self.size = size
         self.backend = backend
+        self.timeout = timeout
         self.environment = {"TORCHPLUG_DEVICE": device, **environment}
         self.processes = []
 
     def start(self):
         store = tempfile.mktemp(prefix="torchplug-store-")
         self.processes = [
-            Process(rank, self.size, store, self.backend, **self.environment)
+            Process(rank, self.size, store, self.backend, self.timeout, **self.environment)
             for rank in range(self.size)
         ]
 
-    def run(self, module, check, directory, arguments):
+    def answers(self, module, check, directory, arguments):
+        """What went wrong on each rank: "" for nothing."""
         if not self.processes:
             self.start()
         for process in self.processes:
             process.connection.send((module, check, str(directory), arguments))
         deadline = time.monotonic() + LIMIT
-        answers = [process.answer(deadline) for process in self.processes]
+        return [process.answer(deadline) for process in self.processes]
+
+    def report(self, check, answers):
+        """What the ranks answered and printed."""
+        return f"{check}\n" + "\n".join(
+            f"--- rank {process.rank}: {answer or 'fine'}\n{process.said()}"
+            for process, answer in zip(self.processes, answers, strict=True)
+        )
+
+    def run(self, module, check, directory, arguments):
+        answers = self.answers(module, check, directory, arguments)
         if any(answers):
-            report = "\n".join(
-                f"--- rank {process.rank}: {answer or 'fine'}\n{process.said()}"
-                for process, answer in zip(self.processes, answers, strict=True)
-            )
+            report = self.report(check, answers)
             self.end()
-            raise AssertionError(f"{check} failed\n{report}")
+            raise AssertionError(report)
 
     def end(self):
         for process in self.processes:
@@ -143,13 +160,15 @@ def serve(connection, world_of, prepare):
             getattr(importlib.import_module(module), check).on_rank(world_of(directory), **arguments)
             prepare()
             connection.send("")
+        except SystemExit:  # a check that is about how a process ends
+            raise
         except BaseException:  # noqa: BLE001 - the tests show it
             connection.send(traceback.format_exc())
 
 
 def main():
-    descriptor, rank, size = map(int, sys.argv[1:4])
-    store, backend = sys.argv[4:6]
+    descriptor, rank, size, timeout = map(int, sys.argv[1:5])
+    store, backend = sys.argv[5:7]
     import torch
     import torch.distributed as dist
 
@@ -159,11 +178,11 @@ def main():
     )
     torch.accelerator.set_device_index(device.index)
     dist.init_process_group(
-        backend if backend != "none" else None,
+        backend,
         store=dist.FileStore(store, size),
         rank=rank,
         world_size=size,
-        timeout=timedelta(seconds=GROUP_TIMEOUT),
+        timeout=timedelta(seconds=timeout),
     )
 
     def prepare():

@@ -1,0 +1,43 @@
+"""Scripts that start as PyTorch's documentation says, and what `import torch` costs for it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ranks import LIMIT
+
+SCRIPTS = Path(__file__).resolve().parent / "scripts"
+QUIET = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+
+
+def run(*command, **environment):
+    """What a command that must end well prints."""
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        env={**os.environ, **QUIET, **environment},
+        capture_output=True,
+        text=True,
+        timeout=2 * LIMIT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_torchrun():
+    options = ["--standalone", "--nproc-per-node=2"]
+    printed = run("-m", "torch.distributed.run", *options, SCRIPTS / "torchrun_script.py")
+    for rank in range(2):
+        assert f"rank {rank} of 2 has trained" in printed
+
+
+def test_spawned_processes(tmp_path):
+    printed = run(SCRIPTS / "spawn_script.py", SPAWN_DIRECTORY=str(tmp_path))
+    for rank in range(2):
+        assert f"rank {rank} of 2 has added on torchplug" in printed
+
+
+def test_importing_torch_imports_no_more_of_torch_distributed_than_without_a_device():
+    code = "import sys, torch; print(*(m for m in sorted(sys.modules) if 'torch.distributed' in m))"
+    assert run("-c", code) == run("-c", code, TORCHPLUG_DEVICE="none")
