@@ -77,8 +77,8 @@ void Capture::check() {
   const Clock end = lanes_.front().close_segment();
   for (const Lane& lane : lanes_) {
     if (&lane == &lanes_.front() || lane.is_done_at(end)) continue;
-    fail(PLUG_INVALID, "The capture ended before its stream had waited for the work on ", lane.stream().name(),
-         ", which had joined it; record an event there and wait for it.");
+    fail(PLUG_INVALID, "The capture ended before its stream had waited for the work on ",
+         lane.stream().name(), ", which had joined it; record an event there and wait for it.");
   }
 }
 

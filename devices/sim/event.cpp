@@ -45,7 +45,8 @@ Marker Event::latest() const {
   if (captured_) {
     const auto capture = captured_->capture.lock();
     if (capture && !capture->has_ended()) capture->refuse("asking for an event that it recorded");
-    fail(PLUG_INVALID, "The event was recorded in a capture and marks nothing outside of it; record it again.");
+    fail(PLUG_INVALID,
+         "The event was recorded in a capture and marks nothing outside of it; record it again.");
   }
   return latest_;
 }

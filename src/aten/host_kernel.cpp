@@ -66,13 +66,15 @@ void HostKernel::refuse_in_capture(const PlanKey& key, const Stream& stream) con
   const auto capture = capture_of(stream);
   if (capture == nullptr) return;
   if (key.has_host_tensor()) {
-    capture->refuse(facts_.name +
-                    " cannot be captured in a graph with a tensor of the host, which may have changed when the "
-                    "graph is replayed. Copy the tensor to the device before the capture.");
+    capture->refuse(
+        facts_.name +
+        " cannot be captured in a graph with a tensor of the host, which may have changed when the "
+        "graph is replayed. Copy the tensor to the device before the capture.");
   }
-  capture->refuse(facts_.name +
-                  " cannot be captured in a graph, since what its results look like depends on data. Leave it "
-                  "outside of the capture.");
+  capture->refuse(
+      facts_.name +
+      " cannot be captured in a graph, since what its results look like depends on data. Leave it "
+      "outside of the capture.");
 }
 
 // The first call of a kind.
@@ -103,8 +105,8 @@ HostGenerator HostKernel::replace_ambient(torch::jit::Stack& arguments, const St
   }
   if (!generator_argument_) return {};
   c10::IValue& argument = arguments[*generator_argument_];
-  HostGenerator generator(
-      argument.isNone() ? default_generator(stream.device()) : argument.toGenerator(), stream);
+  HostGenerator generator(argument.isNone() ? default_generator(stream.device()) : argument.toGenerator(),
+                          stream);
   argument = generator.generator();
   return generator;
 }

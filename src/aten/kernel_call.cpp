@@ -55,9 +55,10 @@ bool KernelCall::is_recorded(const plug_call& call) {
   if (!module_.records_captures) return false;
   const auto is_open = [](const plug_value& result) { return result.tag != PLUG_VALUE_TENSOR; };
   if (std::any_of(results_.begin(), results_.end(), is_open)) {
-    capture->refuse(std::string("Kernel ") + kernel_.schema +
-                    " cannot be captured in a graph, since only its run tells what its results look like. Leave "
-                    "the operator outside of the capture.");
+    capture->refuse(
+        std::string("Kernel ") + kernel_.schema +
+        " cannot be captured in a graph, since only its run tells what its results look like. Leave "
+        "the operator outside of the capture.");
   }
   check(record_command(call.device, call.stream,
                        std::make_unique<RecordedKernel>(module_, kernel_, stream_, call, generator_)),

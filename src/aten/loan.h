@@ -31,8 +31,8 @@ class Loan {
   void add_all(Arguments arguments, const std::vector<bool>& writes);
   // Waits for the stream: the kernel may run at once.
   void open();
-  // For staging in a capture: does not wait. What is copied is there in the order of the stream, and so is what
-  // settle() copies back.
+  // For staging in a capture: does not wait. What is copied is there in the order of the stream, and so is
+  // what settle() copies back.
   void open_in_order();
   at::Tensor host_tensor(const at::Tensor& tensor) const;
   // The arguments with the CPU tensors in place of the device's.

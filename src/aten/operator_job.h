@@ -1,8 +1,8 @@
 #pragma once
 // One planned call of an operator, carried out by PyTorch's CPU kernel on borrowed memory: now, or on its
-// way through a stream, or at every replay of a graph. Holds CPU tensors only: it owns no device memory, which
-// stays valid in stream order, and nothing that Python could have a hand on. Jobs and their tensors are used
-// again and again.
+// way through a stream, or at every replay of a graph. Holds CPU tensors only: it owns no device memory,
+// which stays valid in stream order, and nothing that Python could have a hand on. Jobs and their tensors are
+// used again and again.
 
 #include <ATen/core/stack.h>
 

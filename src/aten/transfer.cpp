@@ -8,8 +8,8 @@
 namespace torchplug {
 namespace {
 
-// In a capture that torchplug records itself, memory of its own is pinned also for a plugin without host_alloc,
-// which is not told so.
+// In a capture that torchplug records itself, memory of its own is pinned also for a plugin without
+// host_alloc, which is not told so.
 plug_mem host_memory(void* address, const Stream& stream) {
   const bool may_be = runtime().host_alloc != nullptr ||
                       (any_capture() && active_module().records_captures && is_capturing(stream));

@@ -90,7 +90,8 @@ class StridedCopy final : public Command {
   }
   plug_status run(const Place& place) override {
     const plug_status status = inner.copy_strided(place.device, place.stream, &dst_, &src_);
-    return status == PLUG_UNSUPPORTED ? fail("copy_strided declined in a replay what it took before") : status;
+    return status == PLUG_UNSUPPORTED ? fail("copy_strided declined in a replay what it took before")
+                                      : status;
   }
 
  private:
@@ -109,7 +110,8 @@ class HostFunction final : public Command {
   HostFunction& operator=(const HostFunction&) = delete;
 
   plug_status run(const Place& place) override {
-    if (inner.host_func != nullptr) return inner.host_func(place.device, place.stream, fn_, [](void*) {}, arg_);
+    if (inner.host_func != nullptr)
+      return inner.host_func(place.device, place.stream, fn_, [](void*) {}, arg_);
     if (inner.stream_sync != nullptr) {
       if (const plug_status status = inner.stream_sync(place.device, place.stream); status != PLUG_OK)
         return status;
@@ -132,9 +134,7 @@ class Mark final : public Command {
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
 
-  plug_status run(const Place& place) override {
-    return inner.event_record(device_, event_, place.stream);
-  }
+  plug_status run(const Place& place) override { return inner.event_record(device_, event_, place.stream); }
   plug_status make_wait(const Place& place) const {
     return inner.event_wait(device_, event_, place.device, place.stream);
   }
@@ -216,8 +216,8 @@ class Recording {
   }
   const std::string& spoilt() const { return spoilt_; }
   bool forbids_wait_for(int32_t device) const {
-    const bool concerned =
-        std::any_of(streams_.begin(), streams_.end(), [&](const auto& one) { return one.place.device == device; });
+    const bool concerned = std::any_of(streams_.begin(), streams_.end(),
+                                       [&](const auto& one) { return one.place.device == device; });
     return concerned && (mode_ == PLUG_CAPTURE_GLOBAL ||
                          (mode_ == PLUG_CAPTURE_THREAD && thread_ == std::this_thread::get_id()));
   }
@@ -315,14 +315,12 @@ plug_status copy(int32_t device, plug_stream stream, const plug_mem* dst, const 
 }
 
 plug_status mem_fill(int32_t device, plug_stream stream, const plug_mem* dst, uint8_t byte, uint64_t bytes) {
-  const auto recorded =
-      record({device, stream}, [&] { return std::make_unique<Fill>(*dst, byte, bytes); });
+  const auto recorded = record({device, stream}, [&] { return std::make_unique<Fill>(*dst, byte, bytes); });
   return recorded ? *recorded : inner.mem_fill(device, stream, dst, byte, bytes);
 }
 
 plug_status copy_strided(int32_t device, plug_stream stream, const plug_tensor* dst, const plug_tensor* src) {
-  const auto recorded =
-      record({device, stream}, [&] { return std::make_unique<StridedCopy>(*dst, *src); });
+  const auto recorded = record({device, stream}, [&] { return std::make_unique<StridedCopy>(*dst, *src); });
   return recorded ? *recorded : inner.copy_strided(device, stream, dst, src);
 }
 
@@ -452,8 +450,9 @@ plug_status capture_end(int32_t device, plug_stream stream, plug_capture* captur
   }
   if (!ended->spoilt().empty()) return fail("the capture was spoilt: " + ended->spoilt());
   if (!ended->has_joined_all()) {
-    return fail("the capture ended before its stream had waited for the work of one that had joined it; "
-                "record an event there and wait for it");
+    return fail(
+        "the capture ended before its stream had waited for the work of one that had joined it; "
+        "record an event there and wait for it");
   }
   *capture = handle_of(std::move(ended));
   return PLUG_OK;
@@ -499,8 +498,7 @@ void record_captures(Module& module) {
 }
 
 plug_status record_command(int32_t device, plug_stream stream, std::unique_ptr<RecordedCommand> command) {
-  const auto recorded =
-      record({device, stream}, [&] { return std::make_unique<Upper>(std::move(command)); });
+  const auto recorded = record({device, stream}, [&] { return std::make_unique<Upper>(std::move(command)); });
   return recorded ? *recorded : fail("the stream does not capture");
 }
 

@@ -42,9 +42,10 @@ class AcceleratorGraph final : public at::GraphImplInterface {
 
 void register_accelerator_graph() {
   const std::string key = c10::DeviceTypeName(kDeviceType, /*lower_case=*/false);
-  at::GraphImplRegistry()->Register(key, [](at::GraphImplArgs args) -> std::unique_ptr<at::GraphImplInterface> {
-    return std::make_unique<AcceleratorGraph>(args);
-  });
+  at::GraphImplRegistry()->Register(key,
+                                    [](at::GraphImplArgs args) -> std::unique_ptr<at::GraphImplInterface> {
+                                      return std::make_unique<AcceleratorGraph>(args);
+                                    });
 }
 
 }  // namespace torchplug

@@ -72,7 +72,8 @@ bool Capture::has(const Stream& stream) const {
 void Capture::join(const Stream& stream) {
   if (has(stream)) return;
   if (stream.device() != origin_.device()) {
-    refuse("A stream of another device cannot join the capture of a graph. Capture one graph on each device.");
+    refuse(
+        "A stream of another device cannot join the capture of a graph. Capture one graph on each device.");
   }
   std::lock_guard lock(state_lock_);
   streams_.push_back(stream);
@@ -101,9 +102,10 @@ CapturedRandom& Capture::random_of(const std::shared_ptr<PhiloxState>& generator
   for (CapturedRandom& random : randoms_) {
     if (random.generator == generator) return random;
   }
-  TORCH_CHECK(false,
-              "A random operator in the capture of a graph draws from a generator that the graph does not know. "
-              "Call register_generator_state(generator) of the graph before the capture.");
+  TORCH_CHECK(
+      false,
+      "A random operator in the capture of a graph draws from a generator that the graph does not know. "
+      "Call register_generator_state(generator) of the graph before the capture.");
 }
 
 CapturedDraw Capture::draw(const std::shared_ptr<PhiloxState>& generator, uint64_t count) {
@@ -157,17 +159,19 @@ void Capture::note(const std::string& what) {
 
 void detail::refuse_if_capturing(const Stream& stream, const char* what, const char* remedy) {
   if (const auto capture = capture_of(stream)) {
-    capture->refuse(std::string(what) + " cannot be done while its stream captures a graph, since nothing runs before the "
-                           "graph is replayed. " +
+    capture->refuse(std::string(what) +
+                    " cannot be done while its stream captures a graph, since nothing runs before the "
+                    "graph is replayed. " +
                     remedy);
   }
 }
 
 void refuse_unplanned(const Stream& stream, const std::string& operator_name) {
   if (const auto capture = capture_of(stream)) {
-    capture->refuse(operator_name +
-                    " cannot be captured in a graph yet, since its first call of a kind runs at once. Run the "
-                    "step once before capturing it, so that every operator has a plan.");
+    capture->refuse(
+        operator_name +
+        " cannot be captured in a graph yet, since its first call of a kind runs at once. Run the "
+        "step once before capturing it, so that every operator has a plan.");
   }
 }
 
@@ -176,7 +180,8 @@ void refuse_wait_for_device(DeviceIndex device) {
   for (const auto& capture : active_captures()) {
     if (!capture->forbids_wait_for(device)) continue;
     capture->refuse(
-        "Waiting for a device cannot be done while a graph is captured on it. Wait before the capture or after "
+        "Waiting for a device cannot be done while a graph is captured on it. Wait before the capture or "
+        "after "
         "a replay; capture_error_mode=\"thread_local\" or \"relaxed\" lets other threads wait.");
   }
 }

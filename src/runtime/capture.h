@@ -30,8 +30,8 @@ enum class CaptureMode : int32_t {
 // What the replays of a capture draw from one generator.
 struct CapturedRandom {
   std::shared_ptr<PhiloxState> generator;
-  uint64_t drawn = 0;              // at this point of the capture, since its begin
-  uint64_t needed = 0;             // by each replay: a checkpointed part is drawn again from where it was before
+  uint64_t drawn = 0;   // at this point of the capture, since its begin
+  uint64_t needed = 0;  // by each replay: a checkpointed part is drawn again from where it was before
   std::shared_ptr<Draw> for_host;  // where a replay begins, in stream order, for operators that the CPU runs
   c10::DataPtr for_kernels;        // the same, in memory of the device, for kernels
 };

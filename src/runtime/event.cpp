@@ -52,8 +52,9 @@ void Event::refuse_captured(const char* what) const {
   if (C10_LIKELY(!is_captured_)) return;
   const auto capture = capture_.lock();
   if (capture != nullptr && capture->is_active()) {
-    capture->refuse(std::string(what) +
-                    " cannot be done in the capture that recorded it. Do it before the capture or after a replay.");
+    capture->refuse(
+        std::string(what) +
+        " cannot be done in the capture that recorded it. Do it before the capture or after a replay.");
   }
   TORCH_CHECK(false, "The event was recorded in the capture of a graph and marks nothing outside of it. ",
               "Record it again.");

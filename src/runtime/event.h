@@ -39,8 +39,8 @@ class Event {
 
   plug_event handle_ = nullptr;
   bool is_recorded_ = false;
-  bool is_captured_ = false;         // the latest record was made in a capture:
-  std::weak_ptr<Capture> capture_;   // this one
+  bool is_captured_ = false;        // the latest record was made in a capture:
+  std::weak_ptr<Capture> capture_;  // this one
   std::chrono::steady_clock::time_point recorded_at_;
 };
 

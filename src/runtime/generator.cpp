@@ -60,7 +60,8 @@ PhiloxGenerator::PhiloxGenerator(DeviceIndex device, std::shared_ptr<PhiloxState
 Draw PhiloxGenerator::place() const {
   Draw place = state_->place();
   if (any_capture()) {
-    if (const auto capture = capture_of(Stream::current(device().index()))) place.offset = capture->drawn(state_);
+    if (const auto capture = capture_of(Stream::current(device().index())))
+      place.offset = capture->drawn(state_);
   }
   return place;
 }
@@ -82,8 +83,8 @@ void PhiloxGenerator::set_place(const Draw& place) {
 }
 
 void PhiloxGenerator::set_current_seed(uint64_t seed) {
-  const bool stays = any_capture() && seed == state_->place().seed &&
-                     is_capturing(Stream::current(device().index()));
+  const bool stays =
+      any_capture() && seed == state_->place().seed && is_capturing(Stream::current(device().index()));
   if (!stays) set_place({seed, 0});
 }
 

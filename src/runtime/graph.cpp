@@ -88,14 +88,14 @@ void Graph::end_allocation() {
 }
 
 void Graph::capture_end() {
-  TORCH_CHECK(capture_ != nullptr && capture_->is_active(), "capture_end() needs a capture_begin() before it.");
+  TORCH_CHECK(capture_ != nullptr && capture_->is_active(),
+              "capture_end() needs a capture_begin() before it.");
   const Stream stream = capture_->origin();
   TORCH_CHECK(Stream::current(stream.device()) == stream, "A capture ends on the stream it began on.");
   capture_->end();
   plug_capture handle = nullptr;
   take_plugin_error();
-  const plug_status status =
-      runtime().capture_end(plugin_index(stream.device()), stream.handle(), &handle);
+  const plug_status status = runtime().capture_end(plugin_index(stream.device()), stream.handle(), &handle);
   const std::string spoilt = capture_->spoilt();
   if (status == PLUG_OK && spoilt.empty()) {
     handle_ = handle;
@@ -191,8 +191,8 @@ c10::MempoolId_t Graph::pool() const {
 
 void Graph::debug_dump(const std::string& path) const {
   TORCH_CHECK(handle_ != nullptr, "debug_dump() needs a captured graph, and this one has none.");
-  TORCH_CHECK(takes_notes_, "debug_dump() needs a graph that took notes: call enable_debug_mode() before the ",
-              "capture.");
+  TORCH_CHECK(takes_notes_,
+              "debug_dump() needs a graph that took notes: call enable_debug_mode() before the ", "capture.");
   std::ofstream file(path);
   for (const std::string& note : capture_->notes()) file << note << '\n';
   TORCH_CHECK(file.good(), "The graph cannot be written to '", path, "'.");

@@ -1,4 +1,5 @@
-// Graphs without Python: capture, replay, what a capture forbids, and random numbers of a plugin that captures.
+// Graphs without Python: capture, replay, what a capture forbids, and random numbers of a plugin that
+// captures.
 
 #include "runtime/capture.h"
 
@@ -137,9 +138,7 @@ TEST(Capture, a_failure_in_a_replay_is_thrown_at_the_next_wait) {
   on_sim([] {
     bool fails = false;
     Graph graph(false);
-    capture_into(graph, [&] {
-      enqueue(Stream::current(0), [&] { TORCH_CHECK(!fails, "the job failed"); });
-    });
+    capture_into(graph, [&] { enqueue(Stream::current(0), [&] { TORCH_CHECK(!fails, "the job failed"); }); });
     fails = true;
     graph.replay();
     expect_says(error_of([] { synchronize_device(0); }), {"the job failed"});

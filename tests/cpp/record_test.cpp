@@ -1,4 +1,5 @@
-// Captures that torchplug records for a plugin that has none: a list that replays carry out through the plugin.
+// Captures that torchplug records for a plugin that has none: a list that replays carry out through the
+// plugin.
 
 #include "plugin/record.h"
 
@@ -160,8 +161,7 @@ TEST(Record, a_plugin_that_is_serialized_captures_too) {
     at::Tensor x = on_device(numbers({6}));
     at::Tensor y;
     synchronize_device(0);
-    const Stream stream =
-        active_module().has_streams() ? Stream::from_pool(0, 0) : Stream::default_of(0);
+    const Stream stream = active_module().has_streams() ? Stream::from_pool(0, 0) : Stream::default_of(0);
     stream.exchange_current();
     Graph graph(false);
     y = at::exp(x);

@@ -1,4 +1,5 @@
-// Capture by the sim plugin: nothing runs before the replay, and then everything, in the order of its streams.
+// Capture by the sim plugin: nothing runs before the replay, and then everything, in the order of its
+// streams.
 
 #include <array>
 #include <atomic>

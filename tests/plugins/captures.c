@@ -1,5 +1,7 @@
-/* A synchronous device that captures by itself: copies, and a random kernel that finds its
-** seed and offset in device memory, as plug_rng says. Kernels run on the caller's thread. */
+/* A synchronous device that captures by itself: copies, and a random kernel that finds
+*its
+** seed and offset in device memory, as plug_rng says. Kernels run on the caller's thread.
+ */
 #include "base.h"
 
 enum { kMostTasks = 256 };
@@ -54,8 +56,7 @@ static plug_status uniform(const plug_call *call) {
   const plug_tensor *out = call->results[0].as.tensors;
   struct task task = {.dst = out->mem, .bytes = (uint64_t)count_of(out) * sizeof(float)};
   if (out->dtype != PLUG_F32) return PLUG_UNSUPPORTED;
-  const plug_status status =
-      host->rng(host, call, (uint64_t)count_of(out), &task.rng);
+  const plug_status status = host->rng(host, call, (uint64_t)count_of(out), &task.rng);
   if (status != PLUG_OK) return status;
   if (capturing && !task.rng.location) return fail(PLUG_INVALID, "no location");
   return run_or_keep(&task);
