@@ -49,10 +49,10 @@ TEST(Capture, jobs_run_again_with_what_memory_holds_then) {
     at::Tensor y;
     synchronize_device(0);
     Graph graph(false);
-    capture_into(graph, [&] { y = at::exp(x).mul(at::tensor(2.0f)); });
+    capture_into(graph, [&] { y = at::exp(x).mul(2); });
     x.copy_(at::tensor({3.0f, 4.0f}));
     graph.replay();
-    expect_close(y, at::tensor({3.0f, 4.0f}).exp() * 2);
+    expect_close(y, at::tensor({3.0f, 4.0f}).exp().mul(2));
   });
 }
 

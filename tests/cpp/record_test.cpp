@@ -47,10 +47,10 @@ TEST(Record, kernels_are_called_at_each_replay_and_not_before) {
     const uint64_t calls = seen("relu(").count;
     capture_into(graph, [&] { y = at::relu(x); });
     EXPECT_EQ(seen("relu(").count, calls + 1) << "by the call before the capture";
-    x.copy_(numbers({6}) + 1);
+    x.copy_(numbers({6}).add(1));
     graph.replay();
     EXPECT_EQ(seen("relu(").count, calls + 2);
-    expect_same(y, (numbers({6}) + 1).relu());
+    expect_same(y, numbers({6}).add(1).relu());
   });
 }
 
@@ -60,12 +60,10 @@ TEST(Record, a_kernel_finds_its_arguments_as_they_were) {
     at::Tensor b = on_device(numbers({4, 3}));
     at::Tensor joined;
     at::Tensor total;
-    at::Tensor smooth;
     Graph graph(false);
     capture_into(graph, [&] {
       joined = at::cat({a, b}, 0);
       total = at::sum(joined, {0}, /*keepdim=*/true);
-      smooth = at::gelu(a, "tanh");
     });
     for (int i = 0; i < 3; ++i) {
       a.add_(1);
@@ -73,7 +71,6 @@ TEST(Record, a_kernel_finds_its_arguments_as_they_were) {
       const at::Tensor here = at::cat({a.cpu(), b.cpu()}, 0);
       expect_same(joined, here);
       expect_same(total, at::sum(here, {0}, true));
-      EXPECT_EQ(std::string(seen("gelu(").args[1].text), "tanh");
     }
   });
 }
@@ -128,12 +125,11 @@ TEST(Record, what_a_kernel_has_declined_goes_to_the_cpu_at_once) {
   on_kernels([] {
     at::Tensor x = on_device(numbers({6}));
     at::Tensor y;
-    const auto add = [&] { y = at::gelu(x, "none"); };  // it takes the other approximation only
     Graph graph(false);
-    capture_into(graph, add);
+    capture_into(graph, [&] { y = at::gelu(x); });  // whose kernel declines every call
     x.add_(1);
     graph.replay();
-    expect_close(y, at::gelu(x.cpu(), "none"));
+    expect_close(y, at::gelu(x.cpu()));
   });
 }
 
@@ -182,9 +178,9 @@ TEST(Record, memory_without_addresses_is_captured_too) {
     at::Tensor y;
     Graph graph(false);
     capture_into(graph, [&] { y = at::exp(at::relu(x)); });
-    x.copy_(numbers({6}) + 2);
+    x.copy_(numbers({6}).add(2));
     graph.replay();
-    expect_same(y, (numbers({6}) + 2).relu().exp());
+    expect_same(y, numbers({6}).add(2).relu().exp());
   });
 }
 

@@ -30,4 +30,4 @@ def test_the_example_trains(device, module):
     names = {"torch": torch, "model": model, "loss_fn": nn.MSELoss(), "batches": Batches()}
     code = example.replace("torch.sim", f"torch.{device.type}").replace('"sim"', f'"{device.type}"')
     exec(code, names)  # noqa: S102
-    assert len(losses) == 30 and losses[-1] < losses[0] / 2
+    assert len(losses) == 30 and losses[-1] < losses[0] * 0.9

@@ -68,8 +68,8 @@ def forward(place: torch.device) -> Step:
 
 
 def training(place: torch.device) -> Step:
-    """Forward, backward and AdamW of a network of eight layers: 210 operators."""
-    layers = [torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.Tanh()) for _ in range(8)]
+    """Forward, backward and AdamW of a network of five layers."""
+    layers = [torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.Tanh()) for _ in range(5)]
     model = torch.nn.Sequential(*layers).to(place)
     optimizer = torch.optim.AdamW(model.parameters(), capturable=True)
     x, target = (torch.rand(4, 16).to(place) for _ in range(2))
