@@ -14,6 +14,7 @@
 #include "activate.h"
 #include "aten/backend_meta.h"
 #include "aten/transfer.h"
+#include "runtime/capture.h"
 #include "runtime/device_allocator.h"
 #include "runtime/foreign_memory.h"
 #include "runtime/stream.h"
@@ -73,7 +74,7 @@ plug_stream native_handle(const c10::Stream& stream) {
 void enqueue(const c10::Stream& stream, std::function<void()> job) {
   const Stream ours = stream_of(stream);
   ensure_open(ours.device());
-  if (runtime().host_func != nullptr) {
+  if (runtime().host_func != nullptr || is_capturing(ours)) {
     ours.enqueue(HostJobPtr(std::make_unique<FunctionJob>(std::move(job)).release()));
   } else {
     ours.synchronize();

@@ -194,8 +194,9 @@ typedef struct plug_call plug_call;
 typedef struct plug_rng { /* random numbers set aside for one call */
   uint64_t seed;
   uint64_t offset;          /* of the first draw; a multiple of 4 */
-  const uint64_t *location; /* NULL, or during capture a device address of seed
-                            ** and offset that every replay advances */
+  const uint64_t *location; /* NULL, or, for a call that is captured, a device
+                            ** address of two numbers that the host sets before
+                            ** every replay: the seed, and what to add to offset */
 } plug_rng;
 
 /* Every function takes the host first: it tells the host which plugin asks.
@@ -352,7 +353,15 @@ typedef struct plug_runtime {
   plug_status (*host_free)(void *base);
 
   /* ---- Recording a stream and playing it back: all or none. ----
-  ** Allocation and event queries work while a stream captures. */
+  ** What a capturing stream is given, host functions included, is kept and
+  ** carried out by each replay; host memory that is not pinned is read at once.
+  ** A stream takes part from when it waits for an event recorded in a capture, and
+  ** has been waited for by events when it ends. To wait for a capturing stream,
+  ** or, as the mode says, for its device, is PLUG_INVALID and spoils the capture:
+  ** capture_end then fails, and has ended it. Allocation works meanwhile, and so do
+  ** queries of other events. Replays of one capture run one after the other, and
+  ** the host has waited for them when it destroys it.
+  ** Absent: the host keeps a list of the calls and makes them again. */
   plug_status (*capture_begin)(int32_t device, plug_stream stream, int32_t mode);
   plug_status (*capture_end)(int32_t device, plug_stream stream, plug_capture *capture);
   plug_status (*capture_replay)(int32_t device, plug_capture capture, plug_stream stream);
@@ -403,7 +412,12 @@ enum {
   PLUG_EVENT_TIMING = 1, /* for event_elapsed */
   PLUG_EVENT_SHARED = 2  /* for ipc_export_event */
 };
-enum { PLUG_CAPTURE_GLOBAL = 0, PLUG_CAPTURE_THREAD = 1, PLUG_CAPTURE_RELAXED = 2 };
+/* Whose waiting for the device a capture forbids. */
+enum {
+  PLUG_CAPTURE_GLOBAL = 0, /* every thread's */
+  PLUG_CAPTURE_THREAD = 1, /* that of the thread that began it */
+  PLUG_CAPTURE_RELAXED = 2 /* nobody's */
+};
 
 /* ------------------------------ L1 kernels ------------------------------- */
 

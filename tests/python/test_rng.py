@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from helpers import assert_equal, on, synchronize
+from helpers import assert_equal, on, output_of, synchronize
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 # Each draws on the device, from `generator` or from the default one.
 DRAWS = {
@@ -224,6 +225,71 @@ class TestAGeneratorOfTheWrongDevice:
     def test_of_the_device_is_refused_on_the_cpu(self, device):
         with pytest.raises(RuntimeError, match=r"(?i)generator|device"):
             torch.rand(3, generator=torch.Generator(device=device))
+
+
+@pytest.mark.accelerator("the CPU's generator has no offset")
+class TestOffset:
+    def test_it_tells_where_in_the_sequence_a_generator_is(self, device):
+        generator = torch.Generator(device=device).manual_seed(3)
+        assert generator.get_offset() == 0
+        torch.rand(10, device=device, generator=generator)
+        there = generator.get_offset()
+        assert there > 0 and there % 4 == 0
+        expected = torch.rand(10, device=device, generator=generator)
+        torch.rand(10, device=device, generator=generator)
+        generator.set_offset(there)
+        assert_equal(torch.rand(10, device=device, generator=generator), expected)
+        assert generator.initial_seed() == 3
+
+    def test_it_is_a_multiple_of_four(self, device):
+        with pytest.raises(RuntimeError, match="multiple of 4"):
+            torch.Generator(device=device).set_offset(3)
+
+    def test_that_of_the_device_can_be_set(self, device, module):
+        module.manual_seed(4)
+        torch.rand(10, device=device)
+        there = module._get_rng_state_offset(device)
+        expected = torch.rand(10, device=device)
+        module._set_rng_state_offset(there, device)
+        assert_equal(torch.rand(10, device=device), expected)
+
+
+@pytest.mark.accelerator("the CPU's generators share no state")
+def test_generators_can_share_a_state_and_take_over_another(device):
+    generator = torch.Generator(device=device).manual_seed(3)
+    sharing = generator.graphsafe_get_state()
+    apart = generator.clone_state()
+    torch.rand(10, device=device, generator=sharing)
+    assert generator.get_offset() == sharing.get_offset() > apart.get_offset() == 0
+    generator.graphsafe_set_state(apart)
+    assert generator.get_offset() == 0
+    torch.rand(10, device=device, generator=generator)
+    assert apart.get_offset() == generator.get_offset()
+    with pytest.raises((RuntimeError, TypeError)):
+        generator.graphsafe_set_state(torch.Generator("cpu"))
+
+
+def test_a_saved_state_brings_back_the_numbers_in_another_process(device, tmp_path):
+    generator = torch.Generator(device=device).manual_seed(3)
+    torch.rand(10, device=device, generator=generator)
+    torch.save(generator.get_state(), tmp_path / "state.pt")
+    expected = torch.rand(5, device=device, generator=generator).tolist()
+    code = """
+        generator = torch.Generator(device=device)
+        generator.set_state(torch.load(sys.argv[2]))
+        print(torch.rand(5, device=device, generator=generator).tolist())
+    """
+    assert output_of(code, device, tmp_path / "state.pt") == str(expected)
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpointed_autograd_draws_the_same_numbers_twice(device, use_reentrant):
+    x = on(device, torch.ones(500, requires_grad=True))
+    y = checkpoint(lambda t: F.dropout(t * 2, 0.5), x, use_reentrant=use_reentrant)
+    torch.rand(3, device=device)  # the generator has moved on when the part is computed again
+    y.sum().backward()
+    assert_equal(x.grad, y.detach())
+    assert 0 < (y != 0).sum().item() < 500
 
 
 # ---- distributions ----

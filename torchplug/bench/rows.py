@@ -143,6 +143,16 @@ GROUPS = (
         against="",
         figure="us",
     ),
+    Group(
+        "graph",
+        "replay of a step of 200 operators",
+        "sim",
+        ("forward", "training"),
+        3.0,
+        against="eager",
+        unit="steps/s",
+        at_least=True,
+    ),
     *(
         Group(
             f"copy-{device}",

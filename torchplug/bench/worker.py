@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from torchplug import _C
-from torchplug.bench import chain, copies, idle, rows, small, training
+from torchplug.bench import chain, copies, graphs, idle, rows, small, training
 from torchplug.bench.rounds import Result
 from torchplug.bench.settings import Settings
 
@@ -49,6 +49,8 @@ def measure(place: torch.device, settings: Settings) -> dict[str, Any]:
     for group in groups.values():
         if group.name == "idle":
             results |= idle.measure(group, place, settings)
+        if group.name == "graph":
+            results |= graphs.measure(group, place, settings)
         if group.against == "memcpy":
             results |= copies.measure(group, place, settings)
     if place.type in chain.DEVICES:
