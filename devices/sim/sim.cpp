@@ -369,8 +369,8 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
   set_host(host);
   return guarded([&] {
     const Options options = read_options(*host);
-    if (!options.profiler) the_module.profiler = nullptr;
-    if (!options.captures) the_module.runtime = &kRuntimeWithoutCapture;
+    the_module.profiler = options.profiler ? &kProfiler : nullptr;
+    the_module.runtime = options.captures ? &kRuntime : &kRuntimeWithoutCapture;
     make_devices(options);
     *module = &the_module;
   });

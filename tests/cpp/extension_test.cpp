@@ -136,7 +136,8 @@ TEST(Extension, memory_used_on_a_stream_made_elsewhere_waits_for_it) {
     Gate gate{torchplug::Stream(stream)};
     torchplug::record_stream(data, stream);
     data.clear();
-    EXPECT_NE(torchplug::allocate(1 << 20, torchplug::default_stream(0)).get(), address);
+    const c10::DataPtr meanwhile = torchplug::allocate(1 << 20, torchplug::default_stream(0));
+    EXPECT_NE(meanwhile.get(), address);
     gate.open();
     stream.synchronize();
     EXPECT_EQ(torchplug::allocate(1 << 20, torchplug::default_stream(0)).get(), address);

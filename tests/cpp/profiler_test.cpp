@@ -119,7 +119,7 @@ TEST_P(DeviceTraceOnSim, work_belongs_to_its_launch_and_stream) {
       EXPECT_EQ(work.device, work.launch->device);
       EXPECT_EQ(work.stream, work.launch->stream);
       EXPECT_GE(work.start, work.launch->begin);
-      EXPECT_EQ(work.name, "host function [host]");
+      EXPECT_EQ(work.name, "a host function [host]");
     }
     EXPECT_EQ(trace.launches[1].stream, two.id());
     EXPECT_EQ(trace.launches[2].device, 1);

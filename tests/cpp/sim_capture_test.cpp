@@ -279,7 +279,7 @@ TEST_F(SimCapture, threads_of_a_capture_end_with_it) {
 }
 
 TEST(SimCaptureOption, the_plugin_can_hide_that_it_captures) {
-  Plugin plugin(Settings{{"sim.capture", "0"}});
+  Plugin plugin(Settings{{"sim.capture", "off"}});
   EXPECT_EQ(plugin->capture_begin, nullptr);
   EXPECT_EQ(plugin->capture_destroy, nullptr);
   EXPECT_THROW(Plugin(Settings{{"sim.capture", "maybe"}}), std::runtime_error);

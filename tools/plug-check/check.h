@@ -79,6 +79,9 @@ plug_mem on_host(const void *address);
 /* Between ordinary host memory and device memory; done when they return. */
 void put(void *base, uint64_t offset, const void *from, uint64_t bytes);
 void get(void *to, void *base, uint64_t offset, uint64_t bytes);
+/* Both ways for any memory. */
+void put_in(plug_mem dst, const void *from, uint64_t bytes);
+void get_from(void *to, plug_mem src, uint64_t bytes);
 
 plug_stream new_stream(void);
 plug_event new_event(uint32_t flags);

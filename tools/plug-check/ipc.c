@@ -107,12 +107,14 @@ static void import_memory(void) {
   if (!rt.ipc_import) _exit(0);
   const struct handle handle = receive_handle();
   ok(rt.ipc_import(device, handle.data, handle.bytes, handle.fd, &base), "ipc_import");
-  get(got, base, 0, BYTES);
+  plug_mem memory = on_device(base, 0);
+  memory.flags = PLUG_MEM_FOREIGN;
+  get_from(got, memory, BYTES);
   for (int i = 0; i < BYTES; i++) {
     expect(got[i] == data_from_first(i), "byte %d of imported memory is wrong", i);
     bytes[i] = data_from_second(i);
   }
-  put(base, 0, bytes, BYTES);
+  put_in(memory, bytes, BYTES);
   ok(rt.ipc_close(device, base), "ipc_close");
   signal_other();
 }

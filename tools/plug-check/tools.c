@@ -145,17 +145,25 @@ plug_mem on_host(const void *address) {
   return (plug_mem){(void *)(uintptr_t)address, 0, PLUG_HOST, 0};
 }
 
-void put(void *base, uint64_t offset, const void *from, uint64_t bytes) {
-  plug_mem dst = on_device(base, offset), src = on_host(from);
+void put_in(plug_mem dst, const void *from, uint64_t bytes) {
+  plug_mem src = on_host(from);
   doing("a copy from the host");
   ok(rt.copy(device, NULL, &dst, &src, bytes), "copy");
   ok(rt.device_sync(device), "device_sync");
 }
 
-void get(void *to, void *base, uint64_t offset, uint64_t bytes) {
-  plug_mem dst = on_host(to), src = on_device(base, offset);
+void get_from(void *to, plug_mem src, uint64_t bytes) {
+  plug_mem dst = on_host(to);
   doing("a copy to the host");
   ok(rt.copy(device, NULL, &dst, &src, bytes), "copy");
+}
+
+void put(void *base, uint64_t offset, const void *from, uint64_t bytes) {
+  put_in(on_device(base, offset), from, bytes);
+}
+
+void get(void *to, void *base, uint64_t offset, uint64_t bytes) {
+  get_from(to, on_device(base, offset), bytes);
 }
 
 /* ---- streams ---- */
