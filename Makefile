@@ -62,7 +62,7 @@ demo: build
 	$(BIN)/python -m torchplug.demo
 
 bench: build
-	$(BIN)/cmake --build build --target direct operators
+	$(BIN)/cmake --build build --target direct operators allocator
 	$(BIN)/torchplug bench
 
 lint: build

@@ -173,6 +173,7 @@ def test_what_cannot_be_captured_says_so_and_the_device_goes_on(device, module, 
 
 def test_a_failed_capture_says_so_at_its_end_too(device, module):
     x = torch.ones(4, device=device)
+    module.synchronize()  # another stream uses it
     graph = module.Graph()
     with module.stream(module.graphs.own_stream()):
         graph.capture_begin()

@@ -1,4 +1,4 @@
-"""The rows from C++, which the program `operators` measures (benchmarks/operators.cpp)."""
+"""The rows from C++, which the programs `operators` and `allocator` measure (benchmarks/*.cpp)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMEOUT = 600
 def measure(program: Path, device: str, plugin: str, settings: Settings) -> dict[str, Result]:
     """All rows of one device that the program has."""
     groups = [group for group in rows.groups_of(device) if group.cpp]
-    results: dict[str, Result] = {}
+    results = measure_alone(program, device, plugin, settings)
     for kind, options in kinds(settings).items():
         mine = [group for group in groups if kind_of(group) == kind]
         names = dict.fromkeys(call for group in mine for call in group.calls)
@@ -25,6 +25,19 @@ def measure(program: Path, device: str, plugin: str, settings: Settings) -> dict
             found = run(program, plugin, options, names)
             results |= {
                 rows.key(group, call): found[call] for group in mine for call in group.calls
+            }
+    return results
+
+
+def measure_alone(program: Path, device: str, plugin: str, settings: Settings) -> dict[str, Result]:
+    """The rows of the programs beside `operators`."""
+    results: dict[str, Result] = {}
+    for group in rows.groups_of(device):
+        beside = program.with_name(group.program) if group.program else None
+        if beside is not None and beside.exists():
+            found = run(beside, plugin, kinds(settings)["plain"], group.calls)
+            results |= {
+                rows.key(group, call): {**found[call], "reference": None} for call in group.calls
             }
     return results
 

@@ -89,7 +89,7 @@ def show_others(console: Console, report: Report) -> None:
     for title, group in by_title(report, against_cpu=False):
         table.add_row(f"[bold]{title}[/]")
         for row in group:
-            side = "python" if row["python"] else "cpp"
+            side = "python" if row["python"] is not None else "cpp"
             result = row[side]
             reference = result["reference"]
             against = "" if reference is None else f"{row['against']} {reference:.3g} {row['unit']}"
@@ -176,6 +176,8 @@ def figure(row: Row, value: float) -> str:
     """What the aim is about, with its unit."""
     if row["figure"] == "+s":
         return f"{value:+.3f} s"
+    if row["figure"] == "ns":
+        return f"{value:.0f} ns"
     return f"{value:.2f} us" if row["figure"] == "us" else f"{value:.2f}x"
 
 
@@ -183,6 +185,6 @@ def aim_text(row: Row, side: str) -> str:
     aim = row[f"{side}_aim"]
     if aim is None:
         return ""
-    unit = {"x": "x", "us": " us", "+s": " s"}[row["figure"]]
+    unit = {"x": "x", "us": " us", "ns": " ns", "+s": " s"}[row["figure"]]
     sign = "+" if row["figure"] == "+s" else ""
     return f"{sign}{aim:g}{unit}"

@@ -24,11 +24,13 @@ class Group(NamedTuple):
     """What it is compared with."""
     unit: str = "ns"
     figure: str = "x"
-    """What the aim is about: "x" the ratio, "us" the time itself, "+s" the difference."""
+    """What the aim is about: "x" the ratio, "us" or "ns" the time itself, "+s" the difference."""
     at_least: bool = False
     """Whether more is better."""
     cpp: bool = False
     """Whether the program `operators` measures it too."""
+    program: str = ""
+    """The program that alone measures it."""
 
 
 BORROWED = ("mul", "exp", "sum", "mm", "cat", "sigmoid_")
@@ -152,6 +154,16 @@ GROUPS = (
         against="eager",
         unit="steps/s",
         at_least=True,
+    ),
+    Group(
+        "memory",
+        "device memory, had and given back",
+        "sim",
+        ("512 B", "64 KiB", "512 B, 4 threads", "64 KiB, 4 threads"),
+        cpp_aim=60,
+        against="",
+        figure="ns",
+        program="allocator",
     ),
     *(
         Group(
