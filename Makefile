@@ -48,7 +48,7 @@ check: build
 
 test: check wheel
 	$(BIN)/ctest --test-dir build --output-on-failure --parallel $(JOBS)
-	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators
+	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators tests/distributed
 	TORCHPLUG_DEVICE=sim $(PYTEST) tests
 
 test-full: export TORCHPLUG_SWEEP = all
