@@ -51,7 +51,7 @@ check: build
 
 test: check wheel
 	$(BIN)/ctest --test-dir build --output-on-failure --parallel $(JOBS)
-	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators
+	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators tests/distributed
 	TORCHPLUG_DEVICE=sim $(PYTEST) tests
 	TORCHPLUG_DEVICE=sim TORCHPLUG_LAYERS=validate $(PYTEST) $(VALIDATED)
 

@@ -35,7 +35,7 @@ def _make(settings: Any, options: Any) -> Backend:
     arguments = (settings.store, settings.group_rank, settings.group_size)
     if options is None:
         return _C.ProcessGroup(ProcessGroupGloo(*arguments, timeout=settings.timeout))
-    if not isinstance(options, ProcessGroupGloo._Options):
+    if not isinstance(options, ProcessGroupGloo._Options):  # type: ignore[attr-defined]
         raise TypeError(
             f"The backend '{BACKEND}' was given options of type {type(options).__name__}. "
             "Give it ProcessGroupGloo._Options, or none."

@@ -55,7 +55,8 @@ std::vector<int64_t> byte_splits(const at::Tensor& tensor, const std::vector<int
   }
   const int64_t total = std::accumulate(splits.begin(), splits.end(), int64_t{0});
   TORCH_CHECK_VALUE(splits.size() == group_size && total == first, "all_to_all was given ", splits.size(),
-                    " splits with a sum of ", total, " for a tensor of ", first, " rows and ", size, " ranks.");
+                    " splits with a sum of ", total, " for a tensor of ", first, " rows and ", size,
+                    " ranks.");
   const int64_t row = first == 0 ? 0 : static_cast<int64_t>(tensor.nbytes()) / first;
   for (int64_t& split : splits) split *= row;
   return splits;
@@ -383,11 +384,9 @@ ProcessGroup::WorkPtr ProcessGroup::send(Tensors& tensors, int destination, int 
   const at::Tensor& tensor = only("send", tensors);
   const auto exchange = prepare("send", tensors);
   Tensors host{exchange->tensors().bytes(tensor, Use::kRead)};
-  exchange->set_steps(
-      [group = host_, host, destination, tag]() mutable {
-        return Works{group->send(host, destination, tag)};
-      },
-      {});
+  exchange->set_steps([group = host_, host, destination,
+                       tag]() mutable { return Works{group->send(host, destination, tag)}; },
+                      {});
   return launch(c10d::OpType::SEND, exchange, tensors);
 }
 
@@ -398,14 +397,12 @@ ProcessGroup::WorkPtr ProcessGroup::recv(Tensors& tensors, int source, int tag) 
 }
 
 ProcessGroup::WorkPtr ProcessGroup::recvAnysource(Tensors& tensors, int tag) {
-  return receive(c10d::OpType::RECVANYSOURCE, "recv", tensors, [tag](const HostGroup& group, Tensors& host) {
-    return group->recvAnysource(host, tag);
-  });
+  return receive(c10d::OpType::RECVANYSOURCE, "recv", tensors,
+                 [tag](const HostGroup& group, Tensors& host) { return group->recvAnysource(host, tag); });
 }
 
-ProcessGroup::WorkPtr ProcessGroup::receive(
-    c10d::OpType type, const char* name, Tensors& tensors,
-    const std::function<WorkPtr(const HostGroup&, Tensors&)>& post) {
+ProcessGroup::WorkPtr ProcessGroup::receive(c10d::OpType type, const char* name, Tensors& tensors,
+                                            const std::function<WorkPtr(const HostGroup&, Tensors&)>& post) {
   const at::Tensor& tensor = only(name, tensors);
   const auto exchange = prepare(name, tensors);
   Tensors host{exchange->tensors().bytes(tensor, Use::kWrite)};

@@ -54,7 +54,6 @@ class Exchange::Step final : public HostJob {
 Exchange::Exchange(DeviceIndex device, std::string name)
     : device_(device),
       name_(std::move(name)),
-      tensors_(device),
       started_(device, /*with_timing=*/false),
       over_(device, /*with_timing=*/false),
       progress_(std::make_shared<Progress>()) {}
@@ -180,8 +179,7 @@ bool Exchange::is_over() const {
   std::lock_guard lock(progress_->lock);
   if (progress_->is_joined) return true;
   const auto is_complete = [](const auto& work) { return work->isCompleted(); };
-  return progress_->is_started &&
-         std::all_of(progress_->works.begin(), progress_->works.end(), is_complete);
+  return progress_->is_started && std::all_of(progress_->works.begin(), progress_->works.end(), is_complete);
 }
 
 std::exception_ptr Exchange::failure() const {

@@ -4,7 +4,8 @@
 // wrote goes back. On a device whose streams run host functions all steps are enqueued and nobody waits;
 // elsewhere the thread that takes a step does it. What fails is kept, and thrown at the next synchronisation
 // of the device, or by finish_now().
-// Shared by its Work and, until it is over, by its ProcessGroup; the jobs on the stream borrow it. Any thread.
+// Shared by its Work and, until it is over, by its ProcessGroup; the jobs on the stream borrow it. Any
+// thread.
 
 #include <torch/csrc/distributed/c10d/Work.hpp>
 

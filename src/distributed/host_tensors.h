@@ -17,8 +17,6 @@ enum class Use { kRead, kWrite, kUpdate };
 
 class HostTensors {
  public:
-  explicit HostTensors(DeviceIndex device) : device_(device) {}
-
   // The elements; complex ones as two, booleans as bytes, since that is what gloo computes with.
   at::Tensor numbers(const at::Tensor& tensor, Use use);
   at::Tensor bytes(const at::Tensor& tensor, Use use);
@@ -33,14 +31,13 @@ class HostTensors {
  private:
   struct Entry {
     at::Tensor original;
-    at::Tensor dense;    // the original, or a contiguous tensor in its place
+    at::Tensor dense;     // the original, or a contiguous tensor in its place
     c10::DataPtr pinned;  // null: the host sees the device memory
     Use use;
   };
 
   at::Tensor add(const at::Tensor& tensor, Use use, at::ScalarType dtype);
 
-  DeviceIndex device_;
   std::vector<Entry> entries_;
 };
 

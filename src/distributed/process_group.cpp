@@ -160,9 +160,10 @@ ProcessGroup::WorkPtr ProcessGroup::endCoalescing() {
 
 ProcessGroup::WorkPtr ProcessGroup::barrier(const c10d::BarrierOptions& options) {
   std::call_once(default_type_checked_, [this] { correct_default_type(); });
-  const DeviceIndex device = options.device_ids.empty()
-                                 ? bound_device_id_.value_or(at::Device(kDeviceType, current_device())).index()
-                                 : static_cast<DeviceIndex>(options.device_ids.front());
+  const DeviceIndex device =
+      options.device_ids.empty()
+          ? bound_device_id_.value_or(at::Device(kDeviceType, current_device())).index()
+          : static_cast<DeviceIndex>(options.device_ids.front());
   const auto exchange = std::make_shared<Exchange>(
       device, "barrier " + std::to_string(sequence_ + 1) + " on rank " + std::to_string(rank_));
   exchange->set_steps([host = host_, options] { return Exchange::Works{host->barrier(options)}; }, {});

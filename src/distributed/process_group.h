@@ -3,9 +3,9 @@
 // the communication, in stream order.
 // Collectives run one after the other, in the order of the calls, on a stream that the group has for itself,
 // as a communicator's do. Messages (send, receive) only start there; whoever waits for one waits on his own
-// stream, so that no message waits behind another. gloo is used from one stream or thread at a time, since the
-// ranks must agree on the order of its calls.
-// Shared by PyTorch's ProcessGroup and whoever else holds it; any thread.
+// stream, so that no message waits behind another. gloo is used from one stream or thread at a time, since
+// the ranks must agree on the order of its calls. Shared by PyTorch's ProcessGroup and whoever else holds it;
+// any thread.
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 

@@ -28,10 +28,8 @@ bool has_kernel(at::ScalarType dtype) {
     case at::kInt:
     case at::kLong:
     case at::kComplexFloat:
-    case at::kComplexDouble:
-      return true;
-    default:
-      return false;
+    case at::kComplexDouble: return true;
+    default: return false;
   }
 }
 
@@ -46,18 +44,16 @@ bool can_reduce(Op op, at::ScalarType dtype) {
 Op of_booleans(Op op) {
   switch (op) {
     case Op::SUM:
-    case Op::BOR:
-      return Op::MAX;
+    case Op::BOR: return Op::MAX;
     case Op::PRODUCT:
-    case Op::BAND:
-      return Op::MIN;
-    default:
-      return op;
+    case Op::BAND: return Op::MIN;
+    default: return op;
   }
 }
 
 double factor_of(const c10d::ReduceOp& op) {
-  const auto* premul = dynamic_cast<const c10d::PreMulSumSupplement*>(op.supplement_.get());
+  // The name that PyTorch 2.11 has too.
+  const auto* premul = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
   TORCH_CHECK(premul != nullptr, "ReduceOp.PREMUL_SUM was given without its factor.");
   return premul->tensor_factor.defined() ? premul->tensor_factor.item<double>() : premul->double_factor;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <thread>
 
-
 namespace torchplug {
 namespace {
 

@@ -99,6 +99,22 @@ TEST(Stream, the_pool_gives_distinct_streams_that_are_not_the_default_one_and_th
   });
 }
 
+TEST(Stream, a_private_stream_is_given_to_nobody_else_while_it_is_held) {
+  on_sim([] {
+    c10::StreamId held = 0;
+    {
+      const PrivateStream mine(0);
+      held = mine.get().id();
+      const PrivateStream other(0);
+      EXPECT_NE(other.get().id(), held);
+      for (int i = 0; i < 2 * kPoolSize; ++i) EXPECT_NE(Stream::from_pool(0, 0).id(), held);
+    }
+    const PrivateStream first(0);
+    const PrivateStream second(0);
+    EXPECT_TRUE(first.get().id() == held || second.get().id() == held) << "it was not used again";
+  });
+}
+
 TEST(Stream, a_priority_has_streams_of_its_own) {
   on_sim([] {
     const DeviceInfo& info = device_info(0);

@@ -68,9 +68,15 @@ class Process:
     def __init__(self, rank, size, store, backend, timeout, **environment):
         self.rank = rank
         self.connection, child = multiprocessing.connection.Pipe()
-        self.output = tempfile.TemporaryFile("w+")
+        self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by end()
         self.process = subprocess.Popen(
-            [sys.executable, __file__, *map(str, [child.fileno(), rank, size, timeout]), store, backend],
+            [
+                sys.executable,
+                __file__,
+                *map(str, [child.fileno(), rank, size, timeout]),
+                store,
+                backend,
+            ],
             env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", **environment},
             pass_fds=[child.fileno()],
             stdout=self.output,
@@ -109,9 +115,11 @@ class Ranks:
         self.timeout = timeout
         self.environment = {"TORCHPLUG_DEVICE": device, **environment}
         self.processes = []
+        self.folder = None
 
     def start(self):
-        store = tempfile.mktemp(prefix="torchplug-store-")
+        self.folder = tempfile.TemporaryDirectory()
+        store = os.path.join(self.folder.name, "store")
         self.processes = [
             Process(rank, self.size, store, self.backend, self.timeout, **self.environment)
             for rank in range(self.size)
@@ -144,6 +152,8 @@ class Ranks:
         for process in self.processes:
             process.end()
         self.processes = []
+        if self.folder is not None:
+            self.folder.cleanup()
 
 
 def serve(connection, world_of, prepare):
@@ -157,7 +167,9 @@ def serve(connection, world_of, prepare):
             return
         try:
             prepare()
-            getattr(importlib.import_module(module), check).on_rank(world_of(directory), **arguments)
+            getattr(importlib.import_module(module), check).on_rank(
+                world_of(directory), **arguments
+            )
             prepare()
             connection.send("")
         except SystemExit:  # a check that is about how a process ends

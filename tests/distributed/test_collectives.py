@@ -90,9 +90,7 @@ def test_a_sum_can_be_scaled_first(world):
     out = torch.zeros(1, device=world.device)
     factor = torch.tensor([0.5], device=world.device)
     dist.reduce_scatter_tensor(out, x, dist._make_nccl_premul_sum(factor))
-    assert_is(
-        out, sum(samples(world, torch.float32, world.size))[[world.rank]] * 0.5, world.device
-    )
+    assert_is(out, sum(samples(world, torch.float32, world.size))[[world.rank]] * 0.5, world.device)
     assert_is(x, sample(world.rank, torch.float32, world.size), world.device)
 
 
@@ -205,7 +203,9 @@ def test_several_tensors_at_once(world):
         assert_is(x, sum_of_all, world.device)
 
     inputs = [sample(world.rank, torch.float32, *shape).to(world.device) for shape in shapes]
-    outputs = [torch.zeros(world.size * x.shape[0], *x.shape[1:], device=world.device) for x in inputs]
+    outputs = [
+        torch.zeros(world.size * x.shape[0], *x.shape[1:], device=world.device) for x in inputs
+    ]
     with dist._coalescing_manager(async_ops=True) as manager:
         for out, x in zip(outputs, inputs, strict=True):
             dist.all_gather_into_tensor(out, x)
@@ -214,7 +214,9 @@ def test_several_tensors_at_once(world):
         assert_is(out, torch.cat(samples(world, torch.float32, *shape)), world.device)
 
     parts = [torch.zeros(2, device=world.device) for _ in range(2)]
-    wholes = [sample(world.rank + i, torch.float32, 2 * world.size).to(world.device) for i in range(2)]
+    wholes = [
+        sample(world.rank + i, torch.float32, 2 * world.size).to(world.device) for i in range(2)
+    ]
     with dist._coalescing_manager():
         for out, x in zip(parts, wholes, strict=True):
             dist.reduce_scatter_tensor(out, x)

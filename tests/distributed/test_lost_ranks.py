@@ -23,7 +23,9 @@ def fragile():
 def fails(world):
     """A collective fails, at its call or when the device is waited for."""
     x = torch.ones(1000, device=world.device)
-    with pytest.raises((dist.DistBackendError, RuntimeError), match="all_reduce .* failed: ") as caught:
+    with pytest.raises(
+        (dist.DistBackendError, RuntimeError), match=r"all_reduce .* failed: "
+    ) as caught:
         dist.all_reduce(x)
         torch.accelerator.synchronize(world.device)
     return str(caught.value)
@@ -96,7 +98,7 @@ def _leaves(world):
         dist.all_reduce(x, async_op=True)
         raise SystemExit("gone with a collective that nobody else began")
     y = torch.zeros(3, device=world.device)
-    with pytest.raises((dist.DistBackendError, RuntimeError), match="recv .* failed: "):
+    with pytest.raises((dist.DistBackendError, RuntimeError), match=r"recv .* failed: "):
         dist.recv(y, 1)
         torch.accelerator.synchronize(world.device)
 

@@ -2,6 +2,7 @@
 told to. What the ranks tell each other on the host, through the store, decides who is where; no clock does."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 import torch
@@ -138,11 +139,12 @@ def test_memory_of_a_collective_is_not_used_again_before_it_is_over(world):
     if world.rank != 0:
         wait_for(world, "rank 0 has left")
     work = dist.all_reduce(x, async_op=True)
-    del x
+    if world.rank == 0:
+        del x, work
     others = [torch.full((5000,), -1.0, device=world.device) for _ in range(5)]
     if world.rank == 0:
         let_go(world, "rank 0 has left")
-    work.wait()
+    dist.barrier(device_ids=[world.device.index])
     for other in others:
         assert other.cpu().eq(-1).all()
 
@@ -154,9 +156,7 @@ def test_a_wait_with_a_limit_fails_when_it_is_over(world):
         wait_for(world, "rank 0 has waited")
     work = dist.all_reduce(x, async_op=True)
     if world.rank == 0 and world.device.type == "sim":
-        from datetime import timedelta
-
-        with pytest.raises(dist.DistBackendError, match="all_reduce .* is not over after 20 ms"):
+        with pytest.raises(dist.DistBackendError, match=r"all_reduce .* is not over after 20 ms"):
             work.wait(timedelta(milliseconds=20))
     if world.rank == 0:
         let_go(world, "rank 0 has waited")

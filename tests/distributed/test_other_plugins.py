@@ -15,7 +15,9 @@ from ranks import Ranks
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.accelerator("sim is the plugin that has something to leave out", only="sim")
+pytestmark = pytest.mark.accelerator(
+    "sim is the plugin that has something to leave out", only="sim"
+)
 
 RESULTS = [
     (test_collectives.test_all_reduce_adds, {"dtype": torch.float32}),

@@ -28,7 +28,6 @@ from torch.distributed.tensor.parallel import (
 )
 from torch.nn.parallel import DistributedDataParallel
 
-
 NEEDS_STREAMS = pytest.mark.accelerator("FSDP makes streams, and hello has none", only="sim")
 
 
@@ -176,7 +175,8 @@ def test_fsdp2_in_lower_precision(world):
     assert net.first.weight.grad.dtype == torch.float32
 
     expected = {name: torch.zeros_like(p) for name, p in model().float().named_parameters()}
-    for inputs, targets in zip(*(part[0].float().chunk(world.size) for part in data(world.size))):
+    parts = [tensor[0].float().chunk(world.size) for tensor in data(world.size)]
+    for inputs, targets in zip(*parts, strict=True):
         alone = model().to(torch.bfloat16)
         (alone(inputs.to(torch.bfloat16)) - targets).pow(2).mean().backward()
         for name, parameter in alone.named_parameters():

@@ -7,13 +7,13 @@
 static plug_runtime runtime;
 static plug_module module;
 
-plug_status torchplug_plugin_v0(const plug_host *host, const plug_module **out) {
-  plug_status (*entry)(const plug_host *, const plug_module **);
-  const plug_module *real;
+plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** out) {
+  plug_status (*entry)(const plug_host*, const plug_module**);
+  const plug_module* real;
   plug_status status;
-  void *library = dlopen(REAL, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(REAL, RTLD_NOW | RTLD_LOCAL);
   if (!library) return PLUG_INTERNAL;
-  *(void **)&entry = dlsym(library, "torchplug_plugin_v0");
+  *(void**)&entry = dlsym(library, "torchplug_plugin_v0");
   if (!entry) return PLUG_INTERNAL;
   status = entry(host, &real);
   if (status != PLUG_OK) return status;

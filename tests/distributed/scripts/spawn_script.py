@@ -11,7 +11,9 @@ def work(rank, size, path):
     torch.set_num_threads(1)
     kind = torch.accelerator.current_accelerator().type
     device = torch.device(kind, rank % torch.accelerator.device_count())
-    dist.init_process_group(init_method=f"file://{path}", rank=rank, world_size=size, device_id=device)
+    dist.init_process_group(
+        init_method=f"file://{path}", rank=rank, world_size=size, device_id=device
+    )
     x = torch.full((3,), rank + 1.0, device=device)
     dist.all_reduce(x)
     assert x.tolist() == [sum(range(1, size + 1))] * 3
