@@ -174,8 +174,7 @@ void BlockPool::record_use(const void* address, const Stream& user) {
 
 void BlockPool::add_use(Block& block, const Stream& user) {
   auto& used_on = block.used_on;
-  const bool known =
-      user == block.stream || std::find(used_on.begin(), used_on.end(), user) != used_on.end();
+  const bool known = user == block.stream || std::find(used_on.begin(), used_on.end(), user) != used_on.end();
   if (known) return;
   used_on.push_back(user);
   block.shelf = nullptr;

@@ -30,7 +30,9 @@ DEVICES = {
 VENDORS = {"cuda", "rocm", "hip", "xpu", "npu", "mps", "tpu", "gpu", "nvidia", "amd", "intel"}
 
 # PyTorch's own names for what every device does.
-NEUTRAL = re.compile(r"\b(?:GPU_MEMCPY|GPU_MEMSET|GPU_USER_ANNOTATION|CUDA_SYNC|kLinkAsyncCpuGpu)\b")
+NEUTRAL = re.compile(
+    r"\b(?:GPU_MEMCPY|GPU_MEMSET|GPU_USER_ANNOTATION|CUDA_SYNC|kLinkAsyncCpuGpu)\b"
+)
 
 # What each part of the core may include of the others.
 LAYERS = {
