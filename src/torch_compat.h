@@ -52,4 +52,14 @@ size_t pinned_max_cached_size() {
   }
 }
 
+// A kind of its own from 2.12 on.
+template <class OpType>
+constexpr OpType reduce_scatter_tensor_coalesced() {
+  if constexpr (requires { OpType::REDUCE_SCATTER_TENSOR_COALESCED; }) {
+    return OpType::REDUCE_SCATTER_TENSOR_COALESCED;
+  } else {
+    return OpType::_REDUCE_SCATTER_BASE;
+  }
+}
+
 }  // namespace torchplug::compat

@@ -7,11 +7,8 @@
 namespace torchplug {
 namespace {
 
-// As PyTorch's lists spell them.
-using at::IntArrayRef;
-using at::Scalar;
-using at::ScalarType;
-using at::Tensor;
+// PyTorch's lists spell types this way, and each release has others.
+using namespace at;  // NOLINT(google-build-using-namespace)
 
 torch::Library& make_library(const char* name) {
   return *immortal<torch::Library>(torch::Library::IMPL, name, c10::DispatchKey::AutocastPrivateUse1,

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "distributed/process_group.h"
+#include "torch_compat.h"
 
 namespace torchplug {
 namespace {
@@ -277,8 +278,8 @@ ProcessGroup::WorkPtr ProcessGroup::reduce_scatter_tensor_coalesced(
     Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& options) {
   std::vector<Tensors> lists;
   for (const at::Tensor& input : inputs) lists.push_back({input});
-  return reduce_scatter_all(c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED, "reduce_scatter_tensor_coalesced",
-                            outputs, lists, options);
+  return reduce_scatter_all(compat::reduce_scatter_tensor_coalesced<c10d::OpType>(),
+                            "reduce_scatter_tensor_coalesced", outputs, lists, options);
 }
 
 // outputs[i] is this rank's part of the sum of inputs[i], which is one tensor or one for each rank. gloo sums

@@ -81,7 +81,9 @@ void ProcessGroup::correct_default_type() {
   if (getGroupUid().empty()) return;
   try {
     const auto group = c10d::resolve_process_group(getGroupUid());
-    const bool has_gloo = group->hasBackendForDeviceType(c10::kCPU);
+    const auto devices = group->getDeviceTypes();
+    const bool has_gloo = std::any_of(devices.begin(), devices.end(),
+                                      [](const c10::Device& device) { return device.is_cpu(); });
     if (group->getBackendType() == Type::GLOO && !has_gloo) group->setDefaultBackend(Type::CUSTOM);
   } catch (const c10::Error&) {
     // A group that nobody registered is nobody's default.
