@@ -24,7 +24,11 @@ size_t unit_of(DeviceIndex device) {
   return std::max<size_t>(kMinimum, std::bit_ceil(device_info(device).alignment));
 }
 
+std::atomic<int> captures_underway{0};
+
 }  // namespace
+
+bool is_any_capture_underway() noexcept { return captures_underway.load(std::memory_order_acquire) != 0; }
 
 BlockPool::BlockPool(DeviceIndex device)
     : device_(device),
@@ -172,6 +176,13 @@ void BlockPool::record_use(Block* block, const Stream& user) {
   block->shelf = nullptr;
 }
 
+Block* BlockPool::block_at(const Segment& segment, const void* address) {
+  Books::Session session(books_);
+  Block* block = segment.first;
+  while (block->after != nullptr && block->after->address <= address) block = block->after;
+  return block;
+}
+
 void BlockPool::record(const char* action, const Block& block, const Context& context) {
   if (C10_LIKELY(!MemoryHistory::is_enabled())) return;
   history_.record(action, reinterpret_cast<uint64_t>(block.address), block.requested, block.stream,
@@ -259,6 +270,7 @@ void BlockPool::begin_allocate_to(c10::MempoolId_t pool, std::function<bool(cons
   Books::Session session(books_);
   use_pool(pool);
   redirections_.push_back({pool, std::move(goes_there), captures});
+  if (captures) ++captures_underway;
   permit_quick_ways();
 }
 
@@ -270,6 +282,7 @@ void BlockPool::end_allocate_to(c10::MempoolId_t pool) {
                                     [&](const Redirection& way) { return way.pool == pool; });
     TORCH_CHECK(found != redirections_.rend(), "Nothing is being allocated to the memory pool (", pool.first,
                 ", ", pool.second, "): end_allocate_to_pool needs a begin_allocate_to_pool before it.");
+    if (found->captures) --captures_underway;
     redirections_.erase(std::next(found).base());
     permit_quick_ways();
     if (!is_capturing()) waiting.swap(deferred_);
@@ -385,7 +398,8 @@ void BlockPool::describe(const Segment& segment, const std::set<const Block*>& s
                        .pool = segment.pool->id,
                        .is_small = segment.is_small,
                        .is_expandable = segment.is_expandable,
-                       .context = segment.context});
+                       .context = segment.context,
+                       .blocks = {}});
     }
     const bool is_allocated = block->state == BlockState::kAway && !shelved.contains(block);
     const bool is_active = is_allocated || block->state == BlockState::kPending;

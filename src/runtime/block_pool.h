@@ -39,7 +39,10 @@ class BlockPool {
   Block* take(const Stream& stream, size_t bytes);
   // The user is done with the block; other streams it was used on may not be.
   void give(Block* block);
+  // Works on any block of the device, whoever made it.
   void record_use(Block* block, const Stream& user);
+  // The block that an address in a segment lies in.
+  Block* block_at(const Segment& segment, const void* address);
 
   // Gives the plugin back every segment nobody uses a part of, but for those of private pools that have
   // users; with a pool: of that one alone. Waits for the device.
@@ -175,8 +178,13 @@ class BlockPool {
   bool caches_ = true;
 };
 
+// Whether begin_allocate_to_pool has said so of any device.
+bool is_any_capture_underway() noexcept;
+
 // Whether any block is out of the host's reach though the plugin gives host views.
 bool has_hidden_blocks() noexcept;
+// One more, or with -1 one less.
+void count_hidden_block(int change) noexcept;
 
 Block* BlockPool::take_quickly(const Stream& stream, size_t bytes) {
   const size_t place = (bytes + unit_ - 1) >> unit_shift_;

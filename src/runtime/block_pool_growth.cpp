@@ -20,7 +20,7 @@ constexpr size_t kSmallSegment = 2 * kMiB;
 constexpr size_t kLeastLarge = 10 * kMiB;  // from here on a request has a segment of its own
 constexpr size_t kLargeStep = 2 * kMiB;
 
-std::atomic<size_t> hidden_segments{0};
+std::atomic<size_t> hidden_blocks{0};
 
 size_t round_up(size_t value, size_t unit) { return std::max((value + unit - 1) / unit * unit, value); }
 
@@ -50,7 +50,9 @@ bool is_hidden(const Segment& segment) {
 
 }  // namespace
 
-bool has_hidden_blocks() noexcept { return hidden_segments.load(std::memory_order_relaxed) != 0; }
+bool has_hidden_blocks() noexcept { return hidden_blocks.load(std::memory_order_relaxed) != 0; }
+
+void count_hidden_block(int change) noexcept { hidden_blocks += static_cast<size_t>(change); }
 
 Block* BlockPool::take_new(Request& request) {
   bool caches = false;
@@ -186,16 +188,17 @@ std::unique_ptr<Segment> BlockPool::make_segment(const Request& request, void* b
   const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
   char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
   auto segment =
-      std::make_unique<Segment>(Block{address, base, static_cast<char*>(view), bytes, 0, request.stream});
+      std::make_unique<Segment>(Block{address, base, static_cast<char*>(view), bytes, 0, request.stream, {}});
   segment->pool = request.pool;
   segment->is_small = request.is_small;
   segment->context = request.context;
+  segment->whole.segment = segment.get();
   return segment;
 }
 
 Segment& BlockPool::add_segment(const Request& request, std::unique_ptr<Segment> segment) {
   Segment& added = *segment;
-  if (is_hidden(added)) ++hidden_segments;
+  if (is_hidden(added)) count_hidden_block(1);
   segments_[added.whole.address] = std::move(segment);
   ++request.pool->segments;
   add_to_address_index(added.whole);
@@ -303,7 +306,7 @@ void BlockPool::free_segment(Segment& segment) {
   const Block whole = segment.whole;
   remove_from_address_index(segment.whole);
   if (whole.address != whole.base) ::munmap(whole.address, whole.bytes);
-  if (is_hidden(segment)) --hidden_segments;
+  if (is_hidden(segment)) count_hidden_block(-1);
   const std::shared_ptr<MemorySource> source = segment.pool->source;
   const bool is_expandable = segment.is_expandable;
   {

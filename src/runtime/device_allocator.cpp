@@ -69,6 +69,16 @@ void for_each_pool(const Function& function) {
 
 void release_nothing(void* /*context*/) {}
 
+Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) { return owner.take(stream, bytes); }
+
+// The block that a DataPtr lies in, whoever made the DataPtr; null if there is none.
+Block* block_of(const c10::DataPtr& data) {
+  if (data.get_deleter() == &detail::release_block) return static_cast<Block*>(data.get_context());
+  const Block* found = find_block(data.get());
+  if (found == nullptr || found->segment == nullptr) return nullptr;
+  return pool_of(found->stream.device()).block_at(*found->segment, data.get());
+}
+
 void tell_profiler(const Block& block, int64_t bytes) {
   const DeviceIndex device = block.stream.device();
   const BlockPool::Usage usage = pool_of(device).usage();
@@ -108,7 +118,7 @@ c10::DataPtr DeviceAllocator::allocate_on(const Stream& stream, size_t bytes) {
   if (bytes == 0) return {nullptr, nullptr, &release_nothing, device};
   BlockPool& owner = pool_of(stream.device());
   Block* block = owner.take_quickly(stream, bytes);
-  if (C10_UNLIKELY(block == nullptr)) block = owner.take(stream, bytes);
+  if (C10_UNLIKELY(block == nullptr)) block = take_slowly(owner, stream, bytes);
   if (C10_UNLIKELY(c10::memoryProfilingEnabled())) tell_profiler(*block, static_cast<int64_t>(block->bytes));
   return {block->address, block, &detail::release_block, device};
 }
@@ -129,8 +139,8 @@ void DeviceAllocator::emptyCache(c10::MempoolId_t pool) {
 }
 
 void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream) {
-  if (data.get_deleter() != &detail::release_block) return;
-  auto* block = static_cast<Block*>(data.get_context());
+  Block* block = block_of(data);
+  if (block == nullptr) return;
   const Stream user(stream);
   if (!(user == block->stream)) pool_of(block->stream.device()).record_use(block, user);
 }

@@ -107,7 +107,7 @@ void release_block(void* context);
 }  // namespace detail
 
 plug_mem Placement::memory() const {
-  return {block->base, block->offset + offset, unchecked_plugin_index(block->stream.device()), 0};
+  return {block->base, block->offset + offset, unchecked_plugin_index(block->stream.device()), block->flags};
 }
 
 Placement DeviceAllocator::locate(const c10::StorageImpl& storage) const {
