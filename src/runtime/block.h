@@ -30,8 +30,9 @@ struct Block {
   size_t bytes;
   size_t requested;
   Stream stream;
-  std::vector<Stream> used_on{};  // other streams than its own
-  Block* next = nullptr;          // on its shelf
+  std::vector<Stream> used_on;  // other streams than its own
+  Block* next = nullptr;        // on its shelf
+  uint32_t flags = 0;           // PLUG_MEM_*
 
   Shelf* shelf = nullptr;      // where it can be put back quickly; null: it goes the slow way
   uint64_t offset = 0;         // of `address` past `base`
@@ -39,10 +40,9 @@ struct Block {
   Block* before = nullptr;     // its neighbours in the segment
   Block* after = nullptr;
   BlockState state = BlockState::kAway;
-  uint32_t awaited = 0;                             // events that it waits for
-  uint64_t idle_since = 0;                          // in searches of its heap
-  std::shared_ptr<c10::GatheredContext> context{};  // who allocated it, if that is recorded
-  uint32_t flags = 0;                               // PLUG_MEM_*
+  uint32_t awaited = 0;                                     // events that it waits for
+  uint64_t idle_since = 0;                                  // in searches of its heap
+  std::shared_ptr<c10::GatheredContext> context = nullptr;  // who allocated it, if that is recorded
 
   bool is_split() const { return before != nullptr || after != nullptr; }
   bool is_free() const { return state == BlockState::kFree; }

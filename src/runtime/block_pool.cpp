@@ -24,7 +24,11 @@ size_t unit_of(DeviceIndex device) {
   return std::max<size_t>(kMinimum, std::bit_ceil(device_info(device).alignment));
 }
 
+std::atomic<int> captures_underway{0};
+
 }  // namespace
+
+bool is_any_capture_underway() noexcept { return captures_underway.load(std::memory_order_acquire) != 0; }
 
 BlockPool::BlockPool(DeviceIndex device)
     : device_(device),
@@ -164,28 +168,18 @@ void BlockPool::count_given(const Block& block) {
 
 void BlockPool::record_use(Block* block, const Stream& user) {
   Books::Session session(books_);
-  add_use(*block, user);
-}
-
-void BlockPool::record_use(const void* address, const Stream& user) {
-  Books::Session session(books_);
-  if (Block* block = block_at(address)) add_use(*block, user);
-}
-
-void BlockPool::add_use(Block& block, const Stream& user) {
-  auto& used_on = block.used_on;
-  const bool known = user == block.stream || std::find(used_on.begin(), used_on.end(), user) != used_on.end();
+  auto& used_on = block->used_on;
+  const bool known =
+      user == block->stream || std::find(used_on.begin(), used_on.end(), user) != used_on.end();
   if (known) return;
   used_on.push_back(user);
-  block.shelf = nullptr;
+  block->shelf = nullptr;
 }
 
-Block* BlockPool::block_at(const void* address) const {
-  const char* wanted = static_cast<const char*>(address);
-  const auto after = segments_.upper_bound(wanted);
-  if (after == segments_.begin()) return nullptr;
-  Block* block = std::prev(after)->second->first;
-  while (block != nullptr && wanted >= block->address + block->bytes) block = block->after;
+Block* BlockPool::block_at(const Segment& segment, const void* address) {
+  Books::Session session(books_);
+  Block* block = segment.first;
+  while (block->after != nullptr && block->after->address <= address) block = block->after;
   return block;
 }
 
@@ -276,6 +270,7 @@ void BlockPool::begin_allocate_to(c10::MempoolId_t pool, std::function<bool(cons
   Books::Session session(books_);
   use_pool(pool);
   redirections_.push_back({pool, std::move(goes_there), captures});
+  if (captures) ++captures_underway;
   permit_quick_ways();
 }
 
@@ -287,6 +282,7 @@ void BlockPool::end_allocate_to(c10::MempoolId_t pool) {
                                     [&](const Redirection& way) { return way.pool == pool; });
     TORCH_CHECK(found != redirections_.rend(), "Nothing is being allocated to the memory pool (", pool.first,
                 ", ", pool.second, "): end_allocate_to_pool needs a begin_allocate_to_pool before it.");
+    if (found->captures) --captures_underway;
     redirections_.erase(std::next(found).base());
     permit_quick_ways();
     if (!is_capturing()) waiting.swap(deferred_);
@@ -402,7 +398,8 @@ void BlockPool::describe(const Segment& segment, const std::set<const Block*>& s
                        .pool = segment.pool->id,
                        .is_small = segment.is_small,
                        .is_expandable = segment.is_expandable,
-                       .context = segment.context});
+                       .context = segment.context,
+                       .blocks = {}});
     }
     const bool is_allocated = block->state == BlockState::kAway && !shelved.contains(block);
     const bool is_active = is_allocated || block->state == BlockState::kPending;

@@ -39,9 +39,10 @@ class BlockPool {
   Block* take(const Stream& stream, size_t bytes);
   // The user is done with the block; other streams it was used on may not be.
   void give(Block* block);
+  // Works on any block of the device, whoever made it.
   void record_use(Block* block, const Stream& user);
-  // The same for whatever block the address lies in, if one does.
-  void record_use(const void* address, const Stream& user);
+  // The block that an address in a segment lies in.
+  Block* block_at(const Segment& segment, const void* address);
 
   // Gives the plugin back every segment nobody uses a part of, but for those of private pools that have
   // users; with a pool: of that one alone. Waits for the device.
@@ -106,8 +107,6 @@ class BlockPool {
   bool can_expand(const Request& request) const;
 
   // With the books open:
-  Block* block_at(const void* address) const;
-  static void add_use(Block& block, const Stream& user);
   MemoryPool& pool_for(const Stream& stream);
   MemoryPool& use_pool(c10::MempoolId_t id);
   Shelf& make_shelf(const Stream& stream);
@@ -178,6 +177,9 @@ class BlockPool {
   std::optional<double> fraction_;
   bool caches_ = true;
 };
+
+// Whether begin_allocate_to_pool has said so of any device.
+bool is_any_capture_underway() noexcept;
 
 // Whether any block is out of the host's reach though the plugin gives host views.
 bool has_hidden_blocks() noexcept;

@@ -51,9 +51,9 @@ bool is_hidden(const Segment& segment) {
 
 }  // namespace
 
-void count_hidden_block(int change) noexcept { hidden_blocks += static_cast<size_t>(change); }
-
 bool has_hidden_blocks() noexcept { return hidden_blocks.load(std::memory_order_relaxed) != 0; }
+
+void count_hidden_block(int change) noexcept { hidden_blocks += static_cast<size_t>(change); }
 
 Block* BlockPool::take_new(Request& request) {
   bool caches = false;
@@ -189,16 +189,17 @@ std::unique_ptr<Segment> BlockPool::make_segment(const Request& request, void* b
   const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
   char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
   auto segment =
-      std::make_unique<Segment>(Block{address, base, static_cast<char*>(view), bytes, 0, request.stream});
+      std::make_unique<Segment>(Block{address, base, static_cast<char*>(view), bytes, 0, request.stream, {}});
   segment->pool = request.pool;
   segment->is_small = request.is_small;
   segment->context = request.context;
+  segment->whole.segment = segment.get();
   return segment;
 }
 
 Segment& BlockPool::add_segment(const Request& request, std::unique_ptr<Segment> segment) {
   Segment& added = *segment;
-  if (is_hidden(added)) ++hidden_blocks;
+  if (is_hidden(added)) count_hidden_block(1);
   segments_[added.whole.address] = std::move(segment);
   ++request.pool->segments;
   add_to_address_index(added.whole);
@@ -306,7 +307,7 @@ void BlockPool::free_segment(Segment& segment) {
   const Block whole = segment.whole;
   remove_from_address_index(segment.whole);
   if (whole.address != whole.base) ::munmap(whole.address, whole.bytes);
-  if (is_hidden(segment)) --hidden_blocks;
+  if (is_hidden(segment)) count_hidden_block(-1);
   const std::shared_ptr<MemorySource> source = segment.pool->source;
   const bool is_expandable = segment.is_expandable;
   {

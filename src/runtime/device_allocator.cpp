@@ -91,6 +91,15 @@ Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) {
   return owner.take(stream, bytes);
 }
 
+// The block that a DataPtr lies in, whoever made the DataPtr; null if there is none.
+Block* block_of(const c10::DataPtr& data) {
+  if (data.get_deleter() == &detail::release_block) return static_cast<Block*>(data.get_context());
+  if (Block* foreign = foreign_block(data)) return foreign;
+  const Block* found = find_block(data.get());
+  if (found == nullptr || found->segment == nullptr) return nullptr;
+  return pool_of(found->stream.device()).block_at(*found->segment, data.get());
+}
+
 }  // namespace
 
 // In a forked child the plugin and its locks
@@ -145,16 +154,10 @@ void DeviceAllocator::emptyCache(c10::MempoolId_t pool) {
 }
 
 void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream) {
-  if (data.get() == nullptr) return;
-  BlockPool& owner = pool_of(data.device().index());
+  Block* block = block_of(data);
+  if (block == nullptr) return;
   const Stream user(stream);
-  if (data.get_deleter() == &detail::release_block) {
-    owner.record_use(static_cast<Block*>(data.get_context()), user);
-  } else if (Block* foreign = foreign_block(data)) {
-    owner.record_use(foreign, user);
-  } else {
-    owner.record_use(data.get(), user);  // the allocator's, in a DataPtr of somebody else's, as DLPack's
-  }
+  if (!(user == block->stream)) pool_of(block->stream.device()).record_use(block, user);
 }
 
 c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(DeviceIndex device) {

@@ -3,12 +3,10 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,7 +16,7 @@
 
 #include "immortal.h"
 #include "plugin/serialize.h"
-#include "runtime/capture.h"
+#include "runtime/block_pool.h"
 #include "runtime/failure.h"
 #include "runtime/pending_uses.h"
 #include "spin_lock.h"
@@ -28,15 +26,15 @@ namespace torchplug {
 namespace {
 
 constexpr size_t kAlignment = 4096;
-constexpr c10::MempoolId_t kOwnPool{0, 0};
 
 struct PinnedBlock {
+  PinnedBlock(char* address, size_t bytes) : address(address), bytes(bytes) {}
+
   char* address;
   size_t bytes;
-  c10::MempoolId_t pool;
-  std::vector<Stream> used_on{};  // guarded by uses_lock
+  std::vector<Stream> used_on;  // guarded by uses_lock
   uint32_t awaited = 0;
-  SpinLock uses_lock{};
+  SpinLock uses_lock;
 };
 
 size_t bucket_of(size_t bytes) { return static_cast<size_t>(std::bit_width(bytes - 1)); }
@@ -117,15 +115,14 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
   void give(PinnedBlock* block) {
-    if (block->used_on.empty()) return put_away({block});
-    {
+    if (block->used_on.empty()) {
+      put_away({block});
+    } else if (is_any_capture_underway()) {
       std::lock_guard lock(free_lock_);
-      if (is_capturing()) {
-        deferred_.push_back(block);
-        return;
-      }
+      deferred_.push_back(block);
+    } else {
+      pending_.add(block);
     }
-    pending_.add(block);
   }
 
   void empty_cache() override {
@@ -133,43 +130,14 @@ class PinnedAllocator final : public at::HostAllocator {
     std::vector<PinnedBlock*> blocks;
     {
       std::lock_guard lock(free_lock_);
-      auto& own = free_[kOwnPool];
-      for (const auto& [bytes, block] : own) blocks.push_back(block);
-      own.clear();
+      for (const auto& [bytes, block] : free_) blocks.push_back(block);
+      free_.clear();
     }
     for (PinnedBlock* block : blocks) destroy(block);
   }
 
   bool owns(const void* address) {
     return addresses_.find(address, [](const PinnedBlock&) {});
-  }
-
-  // PyTorch's since 2.12. What the filter says of the current stream comes from the pool.
-  void begin_allocate_to_pool(c10::MempoolId_t pool, std::function<bool(c10::Stream)> filter) {
-    std::lock_guard lock(free_lock_);
-    redirections_.emplace_back(pool, std::move(filter));
-    ++users_[pool];
-  }
-  void end_allocate_to_pool(c10::MempoolId_t pool) {
-    std::lock_guard lock(free_lock_);
-    const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
-                                    [&](const auto& way) { return way.first == pool; });
-    TORCH_CHECK(found != redirections_.rend(), "Nothing is being allocated to the pinned memory pool (",
-                pool.first, ", ", pool.second, ").");
-    redirections_.erase(std::next(found).base());
-  }
-  // What nobody uses any more serves everybody.
-  void release_pool(c10::MempoolId_t pool) {
-    std::lock_guard lock(free_lock_);
-    const auto found = users_.find(pool);
-    TORCH_CHECK(found != users_.end(), "The pinned memory pool (", pool.first, ", ", pool.second,
-                ") has no user left that could release it.");
-    if (--found->second > 0) return;
-    users_.erase(found);
-    auto blocks = std::exchange(free_[pool], {});
-    for (const auto& [bytes, block] : blocks) block->pool = kOwnPool;
-    free_[kOwnPool].merge(blocks);
-    free_.erase(pool);
   }
 
   at::HostStats get_stats() override {
@@ -198,15 +166,7 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
  private:
-  // With free_lock_ held. A stream that captures cannot be asked where it is.
-  bool is_capturing() const { return any_capture() || !redirections_.empty(); }
-  c10::MempoolId_t current_pool() const {
-    if (redirections_.empty()) return kOwnPool;
-    const c10::Stream stream = Stream::current(current_device()).unwrap();
-    const auto found = std::find_if(redirections_.rbegin(), redirections_.rend(),
-                                    [&](const auto& way) { return way.second(stream); });
-    return found == redirections_.rend() ? kOwnPool : found->first;
-  }
+  // With free_lock_ held.
   void count_taken(const PinnedBlock& block) {
     stats_.active_requests.increase(1);
     stats_.active_bytes.increase(block.bytes);
@@ -214,16 +174,15 @@ class PinnedAllocator final : public at::HostAllocator {
 
   PinnedBlock* take_free(size_t bytes) {
     std::lock_guard lock(free_lock_);
-    auto& blocks = free_[current_pool()];
-    const auto found = blocks.find(bytes);
-    if (found == blocks.end()) return nullptr;
+    const auto found = free_.find(bytes);
+    if (found == free_.end()) return nullptr;
     PinnedBlock* block = found->second;
-    blocks.erase(found);
+    free_.erase(found);
     count_taken(*block);
     return block;
   }
 
-  // Nobody uses them. Those too long to be kept go back at once, but not while a capture may need them.
+  // Nobody uses them. Those too long to be kept go back at once.
   void put_away(const std::vector<PinnedBlock*>& blocks) {
     std::vector<PinnedBlock*> leaving;
     {
@@ -231,11 +190,10 @@ class PinnedAllocator final : public at::HostAllocator {
       for (PinnedBlock* block : blocks) {
         stats_.active_requests.decrease(1);
         stats_.active_bytes.decrease(block->bytes);
-        if (!users_.contains(block->pool)) block->pool = kOwnPool;
-        if (block->bytes > compat::pinned_max_cached_size() && block->pool == kOwnPool) {
+        if (block->bytes > compat::pinned_max_cached_size()) {
           leaving.push_back(block);
         } else {
-          free_[block->pool].emplace(block->bytes, block);
+          free_.emplace(block->bytes, block);
         }
       }
     }
@@ -243,15 +201,15 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
   void take_back_passed() {
-    std::vector<PinnedBlock*> waiting;
+    if (is_any_capture_underway()) return;  // a captured stream cannot be asked
+    std::vector<PinnedBlock*> deferred;
     {
       std::lock_guard lock(free_lock_);
-      if (is_capturing()) return;
-      waiting.swap(deferred_);
+      deferred.swap(deferred_);
     }
-    if (waiting.empty() && pending_.is_empty()) return;
+    for (PinnedBlock* block : deferred) pending_.add(block);
+    if (pending_.is_empty()) return;
     const auto calls = lock_calls(active_module());
-    for (PinnedBlock* block : waiting) pending_.add(block);
     const std::vector<PinnedBlock*> passed = pending_.take_passed();
     if (!passed.empty()) put_away(passed);
   }
@@ -271,11 +229,10 @@ class PinnedAllocator final : public at::HostAllocator {
       TORCH_CHECK_WITH(OutOfMemoryError, address != nullptr, "The host has no ", bytes,
                        " bytes left to pin.");
     }
-    auto block = std::make_unique<PinnedBlock>(static_cast<char*>(address), bytes, kOwnPool);
+    auto block = std::make_unique<PinnedBlock>(static_cast<char*>(address), bytes);
     PinnedBlock* made = block.get();
     addresses_.add(std::move(block));
     std::lock_guard lock(free_lock_);
-    made->pool = current_pool();
     stats_.allocations.increase(1);
     stats_.allocated_bytes.increase(bytes);
     stats_.host_alloc_time.increase(microseconds_since(start));
@@ -311,9 +268,7 @@ class PinnedAllocator final : public at::HostAllocator {
   PendingUses<PinnedBlock> pending_;
 
   std::mutex free_lock_;  // guards what follows; the plugin is not called with it
-  std::map<c10::MempoolId_t, std::multimap<size_t, PinnedBlock*>> free_;
-  std::vector<std::pair<c10::MempoolId_t, std::function<bool(c10::Stream)>>> redirections_;
-  std::map<c10::MempoolId_t, int> users_;
+  std::multimap<size_t, PinnedBlock*> free_;
   std::vector<PinnedBlock*> deferred_;  // given back during a capture
   at::HostStats stats_;
 };

@@ -27,7 +27,7 @@ struct SegmentInfo {
   bool is_small;
   bool is_expandable;
   Context context;
-  std::vector<BlockInfo> blocks{};
+  std::vector<BlockInfo> blocks;
 };
 
 struct MemorySnapshot {

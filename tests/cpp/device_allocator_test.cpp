@@ -64,6 +64,21 @@ TEST(DeviceAllocator, a_block_used_on_another_stream_is_kept_back_until_that_str
   });
 }
 
+TEST(DeviceAllocator, a_use_can_be_recorded_by_whoever_knows_only_the_address) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const Stream user = new_stream();
+    Gate gate(user);
+    const c10::DataPtr before = allocator().allocate_on(stream, kBytes);
+    c10::DataPtr data = allocator().allocate_on(stream, kBytes);
+    const void* first = data.get();
+    const c10::DataPtr alias(static_cast<char*>(data.get()) + 100, device());
+    allocator().recordStream(alias, user.unwrap());
+    data.clear();
+    EXPECT_NE(touch(stream, kBytes), first);
+  });
+}
+
 TEST(DeviceAllocator, work_enqueued_after_the_free_does_not_keep_a_block_back) {
   on_sim([] {
     const Stream stream = new_stream();

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "runtime/device_allocator.h"
 #include "sim_device.h"
 
 namespace torchplug {
@@ -58,6 +59,27 @@ TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_ano
     fast.synchronize();
     EXPECT_EQ(allocator().allocate(4096).get(), used_on_fast);
     EXPECT_EQ(allocator().get_stats().num_host_alloc, 101);
+  });
+}
+
+TEST(HostAllocator, while_a_stream_is_captured_no_event_is_recorded_for_a_block_given_back) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const auto pool = DeviceAllocator::new_pool_id(false);
+    DeviceAllocator::instance().begin_allocate_to_pool(0, pool, [&](const Stream& s) { return s == stream; });
+    c10::DataPtr data = allocator().allocate(4096);
+    const void* first = data.get();
+    record_pinned_use(first, stream.unwrap());
+    data.clear();
+    const c10::DataPtr second = allocator().allocate(4096);
+    EXPECT_NE(second.get(), first) << "it waits for the end of the capture";
+    DeviceAllocator::instance().end_allocate_to_pool(0, pool);
+    Gate gate(stream);
+    const c10::DataPtr third = allocator().allocate(4096);
+    EXPECT_NE(third.get(), first) << "the event is recorded after the capture, behind the gate";
+    gate.open();
+    stream.synchronize();
+    EXPECT_EQ(allocator().allocate(4096).get(), first);
   });
 }
 

