@@ -25,7 +25,9 @@ using Saved = std::unordered_map<std::string, bool>;
 
 void save(const at::Tensor& tensor, Saved& saved) {
   for (const auto& [key, value] : backend_notes(tensor)) {
-    saved[std::string(kPrefix) + std::to_string(key.size()) + ":" + key + value] = true;
+    std::string name(kPrefix);
+    name.append(std::to_string(key.size())).append(":").append(key).append(value);
+    saved[name] = true;
   }
 }
 

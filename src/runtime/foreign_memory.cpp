@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "immortal.h"
@@ -138,7 +139,7 @@ void release_foreign(void* context) {
   std::unique_ptr<ForeignMemory> memory(static_cast<ForeignMemory*>(context));
   const DeviceIndex device = memory->block.stream.device();
   if (!is_open(device)) {
-    static_cast<void>(memory.release());
+    std::ignore = memory.release();
     return;
   }
   remove_from_index(*memory);

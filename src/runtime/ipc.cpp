@@ -132,7 +132,7 @@ class Imports {
       found = insert(key, shared, std::move(fd));
     } else {
       found->second.ticket->receive_copy();
-      if (auto storage = found->second.storage.lock()) return c10::Storage(std::move(storage));
+      if (auto storage = found->second.storage.lock()) return {std::move(storage)};
     }
     return make_storage(key, found->second);
   }
