@@ -9,7 +9,9 @@ namespace torchplug {
 struct MemoryPool;
 
 struct Segment {
-  explicit Segment(const Block& all) : whole(all) {}
+  explicit Segment(const Block& all) : whole(all) { whole.segment = this; }
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
 
   Block whole;  // what the address index knows; never given out
   Block* first = nullptr;

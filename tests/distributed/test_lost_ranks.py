@@ -6,9 +6,9 @@ import signal
 import pytest
 import torch
 import torch.distributed as dist
-from conftest import NAME
 from ranks import LIMIT, Ranks, on_ranks
 
+NAME = torch._C._get_privateuse1_backend_name()
 TIMEOUT = 4  # seconds
 
 
