@@ -47,12 +47,10 @@ bool is_alive(std::uint32_t process) noexcept {
 }  // namespace
 
 SharedRecords::SharedRecords()
-    : file_("sim event", page_size()), mapping_(file_, page_size(), PROT_READ | PROT_WRITE) {
-  static_assert(sizeof(Page) <= 4096);
-}
+    : file_("sim event", sizeof(Page)), mapping_(file_, sizeof(Page), PROT_READ | PROT_WRITE) {}
 
-SharedRecords::SharedRecords(int fd) : file_(fd), mapping_(file_, page_size(), PROT_READ | PROT_WRITE) {
-  if (file_.size() != page_size()) fail(PLUG_INVALID, "The file given for an event is not an event's.");
+SharedRecords::SharedRecords(int fd) : file_(fd), mapping_(file_, sizeof(Page), PROT_READ | PROT_WRITE) {
+  if (file_.size() != sizeof(Page)) fail(PLUG_INVALID, "The file given for an event is not an event's.");
 }
 
 std::uint64_t SharedRecords::begin() {

@@ -1,5 +1,5 @@
 #pragma once
-// The records of an event that several processes have: a page of memory they all map. Records are
+// The records of an event that several processes have: memory they all map. Records are
 // numbered; each has a slot that tells when it was reached, so that one made later, on a faster stream,
 // does not stand for one made before. Any thread of any of the processes may call anything.
 
@@ -33,7 +33,8 @@ class SharedRecords {
     std::atomic<std::uint64_t> finished;  // the latest record of this slot that was reached
     std::atomic<std::uint64_t> maker;     // of its latest record: the record's number << 32 | the process
   };
-  static constexpr std::size_t kSlots = 254;
+  // More records than a program has pending; memory is committed for those that are used.
+  static constexpr std::size_t kSlots = 1 << 16;
   struct Page {
     std::atomic<std::uint64_t> latest;
     std::atomic<std::uint32_t> changes;  // what sleepers watch

@@ -193,7 +193,6 @@ std::unique_ptr<Segment> BlockPool::make_segment(const Request& request, void* b
   segment->pool = request.pool;
   segment->is_small = request.is_small;
   segment->context = request.context;
-  segment->whole.segment = segment.get();
   return segment;
 }
 

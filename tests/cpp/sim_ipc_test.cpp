@@ -182,7 +182,7 @@ TEST_F(SimIpcEvent, too_many_pending_records_are_refused_and_nothing_is_lost) {
   Gate gate(plugin_, 0, stream);
   plug_status status = PLUG_OK;
   int records = 0;
-  while (status == PLUG_OK && records < 1000) {
+  while (status == PLUG_OK && records < 100'000) {
     status = plugin_->event_record(0, event_, stream);
     ++records;
   }
