@@ -26,6 +26,12 @@ size_t unit_of(DeviceIndex device) {
 
 std::atomic<int> captures_underway{0};
 
+// As PyTorch's visualiser names it.
+const char* state_name(bool is_allocated, bool is_active) {
+  if (is_allocated) return "active_allocated";
+  return is_active ? "active_pending_free" : "inactive";
+}
+
 }  // namespace
 
 bool is_any_capture_underway() noexcept { return captures_underway.load(std::memory_order_acquire) != 0; }
@@ -110,8 +116,16 @@ Block* BlockPool::hand_out(const Request& request, Block* block) {
 
 void BlockPool::give(Block* block) {
   const Context context = MemoryHistory::gather(ContextLevel::kAll);
-  if (!block->segment->is_cached) return give_uncached(block, context);
-  if (!block->used_on.empty()) return give_later(block, context);
+  if (!block->segment->is_cached) {
+    give_uncached(block, context);
+  } else if (!block->used_on.empty()) {
+    give_later(block, context);
+  } else {
+    give_now(block, context);
+  }
+}
+
+void BlockPool::give_now(Block* block, const Context& context) {
   Books::Session session(books_);
   record("free_requested", *block, context);
   record("free_completed", *block, context);
@@ -198,7 +212,7 @@ Shelf* BlockPool::counting_shelf(const Block& block) {
 Shelf& BlockPool::make_shelf(const Stream& stream) {
   const auto id = static_cast<size_t>(stream.id());
   const auto make = [&] {
-    Shelf* shelf = immortal<Shelf>(allocator_settings().expandable && runtime().mem_reserve != nullptr);
+    auto* shelf = immortal<Shelf>(allocator_settings().expandable && runtime().mem_reserve != nullptr);
     books_.add_shelf(*shelf);
     return shelf;
   };
@@ -250,12 +264,12 @@ bool BlockPool::is_capturing() const {
                      [](const Redirection& way) { return way.captures; });
 }
 
-void BlockPool::make_pool(c10::MempoolId_t id, const PoolOptions& options) {
+void BlockPool::make_pool(c10::MempoolId_t pool, const PoolOptions& options) {
   Books::Session session(books_);
-  MemoryPool& pool = use_pool(id);
-  if (options.source != nullptr) pool.source = options.source;
-  pool.may_split = options.may_split;
-  pool.helps_others = options.helps_others;
+  MemoryPool& made = use_pool(pool);
+  if (options.source != nullptr) made.source = options.source;
+  made.may_split = options.may_split;
+  made.helps_others = options.helps_others;
 }
 
 MemoryPool& BlockPool::use_pool(c10::MempoolId_t id) {
@@ -408,10 +422,9 @@ void BlockPool::describe(const Segment& segment, const std::set<const Block*>& s
     info.allocated_bytes += is_allocated ? block->bytes : 0;
     info.active_bytes += is_active ? block->bytes : 0;
     info.requested_bytes += is_active ? block->requested : 0;
-    info.blocks.push_back(
-        {reinterpret_cast<uint64_t>(block->address), block->bytes, is_active ? block->requested : 0,
-         is_allocated ? "active_allocated" : (is_active ? "active_pending_free" : "inactive"),
-         block->context});
+    info.blocks.push_back({reinterpret_cast<uint64_t>(block->address), block->bytes,
+                           is_active ? block->requested : 0, state_name(is_allocated, is_active),
+                           block->context});
   }
 }
 

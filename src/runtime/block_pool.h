@@ -71,7 +71,7 @@ class BlockPool {
     size_t reserved;
   };
   Usage usage();
-  std::vector<SegmentInfo> snapshot(std::optional<c10::MempoolId_t> pool);
+  std::vector<SegmentInfo> snapshot(std::optional<c10::MempoolId_t> only);
   std::vector<TraceEntry> history();
   // What MemoryHistory records has changed.
   void follow_history(bool clear);
@@ -129,6 +129,7 @@ class BlockPool {
   void count_shrinkage(const Segment& segment, uint64_t address, size_t bytes);
 
   // With the books closed:
+  void give_now(Block* block, const Context& context);
   void give_later(Block* block, const Context& context);
   void give_uncached(Block* block, const Context& context);
   // Blocks whose other streams have passed are free again.
@@ -147,7 +148,7 @@ class BlockPool {
   std::unique_ptr<Segment> make_segment(const Request& request, void* base, size_t bytes) const;
   void collect_garbage(const Request& request);
   void release(std::optional<c10::MempoolId_t> pool);
-  Leaving take_leaving(std::optional<c10::MempoolId_t> pool);
+  Leaving take_leaving(std::optional<c10::MempoolId_t> only);
   void put_back(const Leaving& leaving);
   void let_go(const Leaving& leaving);
   void unmap(const BlockHeap::Range& range);

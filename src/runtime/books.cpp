@@ -155,7 +155,10 @@ void Books::take(Shelf& shelf, const Block& block) {
   const Shelf::Numbers change = numbers_of(block, 1);
   {
     std::lock_guard guard(shelf.lock_);
-    if (shelf.may_rise(Shelf::kCount, Shelf::kRequested, change)) return shelf.apply(change);
+    if (shelf.may_rise(Shelf::kCount, Shelf::kRequested, change)) {
+      shelf.apply(change);
+      return;
+    }
   }
   settle(&shelf, change);
 }

@@ -3,6 +3,7 @@
 // a user's. Belongs to a BlockPool; the lock of its Books guards it.
 
 #include <memory>
+#include <utility>
 
 #include "runtime/block_heap.h"
 #include "runtime/memory_source.h"
@@ -11,7 +12,7 @@ namespace torchplug {
 
 struct MemoryPool {
   MemoryPool(c10::MempoolId_t id, BlockStore& store, std::shared_ptr<MemorySource> source)
-      : id(id),
+      : id(std::move(id)),
         small(store, /*is_small=*/true),
         large(store, /*is_small=*/false),
         source(std::move(source)) {}

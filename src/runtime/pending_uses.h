@@ -20,7 +20,8 @@ namespace torchplug {
 template <class Block>
 class PendingUses {
  public:
-  // Records an event on each stream in used_on, and forgets them.
+  // Records an event on each stream in used_on, and forgets them. If the plugin cannot, the block never
+  // passes.
   void add(Block* block);
   // The blocks whose streams have all passed. Looks at the oldest use of each stream first, and no further
   // than the first that has not passed.
@@ -51,20 +52,18 @@ class PendingUses {
 
 template <class Block>
 void PendingUses<Block>::add(Block* block) {
-  std::vector<Use> made;
-  for (const Stream& stream : block->used_on) {
-    made.push_back({nullptr, block});
-    if (is_lost(stream.device())) continue;
-    made.back().event = an_event(stream.device());
-    made.back().event->record(stream);
-  }
   const std::vector<Stream> streams = std::exchange(block->used_on, {});
-  std::lock_guard lock(uses_lock_);
-  block->awaited = static_cast<uint32_t>(made.size());
-  for (size_t i = 0; i < made.size(); ++i) {
-    uses_[{streams[i].device(), streams[i].id()}].push_back(std::move(made[i]));
-  }
+  block->awaited = static_cast<uint32_t>(streams.size());
   ++count_;
+  for (const Stream& stream : streams) {
+    std::unique_ptr<Event> event;
+    if (!is_lost(stream.device())) {
+      event = an_event(stream.device());
+      event->record(stream);
+    }
+    std::lock_guard lock(uses_lock_);
+    uses_[{stream.device(), stream.id()}].push_back({std::move(event), block});
+  }
 }
 
 template <class Block>

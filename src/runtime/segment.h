@@ -2,6 +2,8 @@
 // Memory as the plugin gives it: one allocation, or a range of addresses that memory is mapped into as it
 // is needed. Belongs to the BlockPool of its device; its blocks fill it without gaps.
 
+#include <utility>
+
 #include "runtime/block.h"
 
 namespace torchplug {
@@ -9,7 +11,7 @@ namespace torchplug {
 struct MemoryPool;
 
 struct Segment {
-  explicit Segment(const Block& all) : whole(all) { whole.segment = this; }
+  explicit Segment(Block all) : whole(std::move(all)) { whole.segment = this; }
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 

@@ -18,7 +18,7 @@
 
 namespace torchplug {
 
-class alignas(128) Shelf {
+class alignas(64) Shelf {
  public:
   explicit Shelf(bool is_expandable) : is_expandable_(is_expandable) {}
   enum Number : size_t { kCount, kBytes, kRequested, kIdleCount, kIdleBytes, kNumbers };
@@ -47,17 +47,18 @@ class alignas(128) Shelf {
 
   SpinLock lock_;
   bool is_exclusive_ = false;
+  // Whether its blocks lie in expandable segments, which can always be given back in part.
+  const bool is_expandable_;
   Numbers now_{};  // held by users: count, bytes, requested bytes; on the shelf: count, bytes
   Numbers limit_ = {kClosed, kClosed, kClosed, kClosed, kClosed};
   Numbers risen_{};  // the sum of all that each number ever rose by
-  std::array<Block*, kPlaces> places_{};
 
-  // Whether its blocks lie in expandable segments, which can always be given back in part.
-  const bool is_expandable_;
   // What Books knew when it last looked, with its lock.
   Numbers seen_{};
   Numbers seen_risen_{};
   Numbers highest_{};
+
+  std::array<Block*, kPlaces> places_{};
 };
 
 bool Shelf::may_rise(Number first, Number last, const Numbers& by) {

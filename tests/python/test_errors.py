@@ -185,11 +185,12 @@ def test_a_call_that_did_not_fit_is_right_when_it_does(device):
             for _ in range(3):
                 x.exp()
         hog = []
-        try:
-            while True:
-                hog.append(torch.empty(2 << 20, dtype=torch.uint8, device=device))
-        except torch.OutOfMemoryError:
-            pass
+        for size in (8 << 20, 1 << 20):
+            try:
+                while True:
+                    hog.append(torch.empty(size, dtype=torch.uint8, device=device))
+            except torch.OutOfMemoryError:
+                pass
         try:
             large.exp()
         except torch.OutOfMemoryError:
