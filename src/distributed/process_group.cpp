@@ -31,9 +31,17 @@ void abort_all() {
   for (ProcessGroup* group : living().groups) group->abort();
 }
 
-// gloo's threads cannot be called back from a wait for other ranks, and its destructor waits for them.
-void never_destroy(c10::intrusive_ptr<c10d::Backend> host) {
-  immortal<c10::intrusive_ptr<c10d::Backend>>(std::move(host));
+// What is kept to the end of the process. gloo's threads cannot be called back from a wait for other ranks:
+// its destructor would wait for them, and they may write to what was in flight.
+struct Abandoned {
+  std::mutex lock;
+  std::vector<c10::intrusive_ptr<c10d::Backend>> hosts;
+  std::vector<std::shared_ptr<Exchange>> exchanges;
+};
+
+Abandoned& abandoned() {
+  static auto& instance = *immortal<Abandoned>();
+  return instance;
 }
 
 void check_tensor(const char* name, const at::Tensor& tensor, const at::Device& device) {
@@ -208,10 +216,13 @@ void ProcessGroup::abort() {
   if (std::exchange(is_aborted_, true)) return;
   if (!is_forked()) reap();
   if (in_flight_.empty()) return;
-  for (const ExchangePtr& exchange : in_flight_) exchange->abort();
-  // gloo may still write to what is in flight.
-  immortal<std::deque<ExchangePtr>>(std::exchange(in_flight_, {}));
-  never_destroy(host_);
+  std::lock_guard keeping(abandoned().lock);
+  for (const ExchangePtr& exchange : in_flight_) {
+    exchange->abort();
+    abandoned().exchanges.push_back(exchange);
+  }
+  abandoned().hosts.push_back(host_);
+  in_flight_.clear();
 }
 
 }  // namespace torchplug
