@@ -71,7 +71,8 @@ def test_uninitialised_memory_shows(device):
 def test_a_broken_plugin_raises_with_the_id(tmp_path, plugin, id):
     library = compile_test_plugin(tmp_path, plugin)
     code = "x = torch.ones(128, device=device); torch.accelerator.synchronize()"
-    done = run_python(code, plugin, TORCHPLUG_DEVICE=library, TORCHPLUG_LAYERS="validate")
+    environment = {"TORCHPLUG_LAYERS": "validate", "TORCHPLUG_NO_MEMORY_CACHING": "1"}
+    done = run_python(code, plugin, TORCHPLUG_DEVICE=library, **environment)
     assert done.returncode == 1 and id in done.stderr.splitlines()[-1]
 
 
@@ -83,7 +84,11 @@ def test_validate_can_log_and_go_on(tmp_path):
         "from torchplug import _C\n"
         "print(x.sum().item(), [id for id, count, last in _C.validation_messages()])"
     )
-    environment = {"TORCHPLUG_DEVICE": library, "TORCHPLUG_LAYERS": "validate"}
+    environment = {
+        "TORCHPLUG_DEVICE": library,
+        "TORCHPLUG_LAYERS": "validate",
+        "TORCHPLUG_NO_MEMORY_CACHING": "1",  # a red zone behind every tensor, not behind every segment
+    }
     done = run_python(code, "overruns", TORCHPLUG_VALIDATE="log", **environment)
     assert done.stdout == "128.0 ['VALIDATE-red-zone']\n"
     assert "VALIDATE-red-zone: Something wrote 0 bytes behind the end" in done.stderr
