@@ -69,6 +69,12 @@ inline void expect_one_sentence(const std::string& text) {
   EXPECT_EQ(text.find(".cpp"), std::string::npos) << text;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;  // and so slower
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 // Under AddressSanitizer: whether all memory that was allocated can still be found. Otherwise nothing.
 inline void expect_no_leaks() {
 #ifdef __SANITIZE_ADDRESS__
@@ -79,7 +85,7 @@ inline void expect_no_leaks() {
 // Runs `body` in a child of this process, which must not have activated a plugin. What the body
 // expects, the test expects. A child that hangs is ended by the alarm and fails the test.
 inline void alone(const std::function<void()>& body) {
-  constexpr unsigned kHangs = 30;  // seconds
+  constexpr unsigned kHangs = kSanitized ? 300 : 30;  // seconds
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {

@@ -28,6 +28,10 @@ void* counted(size_t bytes, size_t alignment) {
 
 void* operator new(size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
 void* operator new[](size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
+// The library's own would call the one above; a sanitizer's would not.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return counted(bytes, alignof(std::max_align_t));
+}
 void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, size_t(alignment)); }
 void* operator new[](size_t bytes, std::align_val_t alignment) { return counted(bytes, size_t(alignment)); }
 void operator delete(void* memory) noexcept { std::free(memory); }
