@@ -45,6 +45,7 @@ class Exchange::Step final : public HostJob {
  public:
   Step(Exchange& exchange, void (Exchange::*step)()) : exchange_(exchange), step_(step) {}
   void run() override { (exchange_.*step_)(); }
+  const char* name() const override { return "a collective"; }
 
  private:
   Exchange& exchange_;
