@@ -176,11 +176,13 @@ DeviceTrace::Moment DeviceTrace::read_clocks(const Lane& lane) {
 
 uint64_t DeviceTrace::begin(const Launch& launch) noexcept {
   try {
+    const HostTime now = c10::getApproximateTime();  // before the event, which may be ready at once
     const DeviceIndex device = launch.stream.device();
     Entry entry{{0, launch.kind, device, launch.stream.id(), launch.call, std::string(launch.name),
                  launch.bytes, end_of(launch.from), end_of(launch.to), ::gettid(), current_correlation()},
                 lane_of(device),
                 launch.handle};
+    entry.begin = now;
     entry.is_here = launch.is_here || launch.kind == Launch::Kind::kSync;
     const bool has_label = entry.is_timed_by(Timing::kRecords);
     if (entry.is_timed_by(Timing::kEvents)) entry.before = entry.lane->timer->mark(launch.handle);
@@ -195,7 +197,6 @@ uint64_t DeviceTrace::begin(const Launch& launch) noexcept {
       entry.record.id = id;
       streams_.emplace(launch.handle, launch.stream.id());
       entries_.push_back(std::move(entry));
-      entries_.back().begin = c10::getApproximateTime();
     }
     if (has_label) set_plugin_label(device, launch.handle, id);
     return id;
@@ -376,10 +377,9 @@ void DeviceTrace::add_works(Ending& ending, FinishedTrace& trace, const Lane& la
     if (timed.launch == 0) continue;
     work.launch = &trace.launches[timed.launch - first_id];
     // Nothing begins before it is launched: where it seems to, the clocks were not read at quite the same
-    // moment.
-    const int64_t early = std::max<int64_t>(work.launch->begin - work.start, 0);
-    work.start += early;
-    work.end += early;
+    // moment. To move its end too could move it past the start of what follows.
+    work.start = std::max(work.start, work.launch->begin);
+    work.end = std::max(work.end, work.start);
   }
 }
 

@@ -354,6 +354,12 @@ def test_a_table_has_each_operator_once_with_its_calls_and_its_device_time(squar
     assert work[relu[0]["name"]].self_device_time_total == pytest.approx(measured, abs=0.1)
 
 
+def test_the_first_call_of_an_operator_shows_it_once_too(device, trace_of):
+    x = torch.ones(3, 5, 7, device=device)
+    operators, _ = rows(trace_of(lambda: (x.add(x, alpha=3), x.expm1())).profiler)
+    assert operators["aten::add"].count == operators["aten::expm1"].count == 1
+
+
 def test_the_total_of_a_table_is_that_of_the_work(square, trace_of):
     trace = trace_of(lambda: (square @ square).relu().cpu())
     operators, work = rows(trace.profiler)

@@ -180,11 +180,14 @@ def test_backward_passes_run_side_by_side(device, module):
 
 
 def test_errors_of_one_threads_work_leave_the_results_of_the_others_right(device, module):
+    all_are_here = threading.Barrier(THREADS, timeout=60)
+
     def work(number):
         index = number % 2
         place = torch.device(device.type, index)
         with module.device(index), module.stream(module.Stream(index)):
             x = torch.arange(50.0, device=place)
+            all_are_here.wait()
             for turn in range(30):
                 try:
                     if number == 0 and turn % 3 == 0:
