@@ -143,7 +143,10 @@ std::byte* Arena::view(const void* base) const {
 
 Arena::Place Arena::place_of(const void* base) const {
   const std::lock_guard lock(mutex_);
-  return {offset_of(base), allocated_size(base)};
+  const auto found = reserved_.find(base);
+  const std::uint64_t size =
+      found != reserved_.end() ? found->second.mapped.size() * kMapUnit : allocated_size(base);
+  return {offset_of(base), size};
 }
 
 std::byte* Arena::resolve(const void* base, std::uint64_t offset, std::uint64_t bytes) const {

@@ -40,7 +40,7 @@ class Arena {
   // The open address of an allocation or a reservation.
   std::byte* view(const void* base) const;
 
-  // Where an allocation lies in the file that all of the device's memory is.
+  // Where an allocation or a reservation lies in the file that all of the device's memory is.
   struct Place {
     std::uint64_t offset;
     std::uint64_t bytes;

@@ -332,7 +332,8 @@ typedef struct plug_runtime {
   /* Runs fn(arg, status) in stream order, once per execution (replay included);
   ** status tells whether the work before it succeeded. release(arg) is called
   ** exactly once, when fn will not run again, and before a sync of the stream
-  ** returns; not at all if host_func itself fails. fn calls no plugin function.
+  ** returns; not at all if host_func itself fails. Neither calls a plugin
+  ** function, and one that waits holds up no other stream.
   ** Absent: the host synchronises the stream around borrowed operators. */
   plug_status (*host_func)(int32_t device, plug_stream stream,
                            void (*fn)(void *arg, plug_status status),
@@ -345,7 +346,8 @@ typedef struct plug_runtime {
   /* An address through which the host may use the allocation `base` while the
   ** stream order allows it: inside host_func, or after a sync. Given this,
   ** operators without a kernel run in place on the CPU, with no copies. May
-  ** differ from base, so that base itself can be out of the host's reach. */
+  ** differ from base, so that base itself can be out of the host's reach. The
+  ** host also asks whether `base` is memory of the device: PLUG_INVALID if not. */
   plug_status (*host_view)(int32_t device, void *base, void **view);
 
   /* ---- Pinned host memory: both or neither. Absent: ordinary memory. ---- */
@@ -399,7 +401,7 @@ typedef struct plug_runtime {
   ** mem_reserve sets addresses aside; mem_map puts memory behind a part of them
   ** and mem_unmap takes it away again, both in multiples of map_bytes of the
   ** device's info. What is mapped is used as what mem_alloc gave, under the same
-  ** base, host_view included. The host has synced before it unmaps, and unmaps
+  ** base, host_view and ipc_export included. The host has synced before it unmaps, and unmaps
   ** all before it gives the addresses back.
   ** Absent: the host asks mem_alloc for one piece after the other. */
   plug_status (*mem_reserve)(int32_t device, uint64_t bytes, void **base);

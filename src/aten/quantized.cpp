@@ -13,7 +13,7 @@
 #include "aten/operator_facts.h"
 #include "aten/operator_kernel.h"
 #include "aten/transfer.h"
-#include "immortal.h"
+#include "operator_library.h"
 
 namespace torchplug {
 namespace {
@@ -138,8 +138,7 @@ at::Tensor copy_quantized_to_device(const at::Tensor& host, const Stream& stream
 
 void register_quantized_operators() {
   constexpr DispatchKey kKey = DispatchKey::QuantizedPrivateUse1;
-  static auto& library =
-      *immortal<torch::Library>(torch::Library::IMPL, "aten", kKey, __FILE__, uint32_t(__LINE__));
+  torch::Library& library = operator_library("aten", kKey);
   library.impl("copy_", TORCH_FN(copy_));
   library.impl("_to_copy", TORCH_FN(to_copy));
   auto& dispatcher = c10::Dispatcher::singleton();
@@ -151,9 +150,7 @@ void register_quantized_operators() {
                  on_shell ? torch::CppFunction::makeFromBoxedFunction<&run_on_shell>()
                           : torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
   }
-  static auto& rest =
-      *immortal<torch::Library>(torch::Library::IMPL, "_", kKey, __FILE__, uint32_t(__LINE__));
-  rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
+  operator_library("_", kKey).fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
 }
 
 }  // namespace torchplug

@@ -16,6 +16,7 @@
 #include "aten/sparse.h"
 #include "aten/typed_signatures.h"
 #include "immortal.h"
+#include "operator_library.h"
 
 namespace torchplug {
 namespace {
@@ -88,11 +89,7 @@ void register_kernels(BoundKernels bound, torch::Library& library) {
   }
 }
 
-torch::Library& device_library() {
-  static auto& library = *immortal<torch::Library>(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1,
-                                                   __FILE__, uint32_t(__LINE__));
-  return library;
-}
+torch::Library& device_library() { return operator_library("aten", DispatchKey::PrivateUse1); }
 
 // For operators of other libraries, and of aten where PyTorch has no CPU kernel.
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
@@ -108,10 +105,8 @@ bool has_kernel(const char* name) { return served_operators().contains(name); }
 
 void register_first_operators() {
   add_factories(device_library());
-
-  static auto& rest = *immortal<torch::Library>(torch::Library::IMPL, "_", DispatchKey::PrivateUse1, __FILE__,
-                                                uint32_t(__LINE__));
-  rest.fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
+  operator_library("_", DispatchKey::PrivateUse1)
+      .fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
 }
 
 void register_operators(const Module& module) {

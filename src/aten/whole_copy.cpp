@@ -22,6 +22,7 @@
 #include "aten/ledger.h"
 #include "aten/operator_facts.h"
 #include "immortal.h"
+#include "operator_library.h"
 
 namespace torchplug {
 namespace {
@@ -204,10 +205,6 @@ class OnShell final : public c10::OperatorKernel {
   c10::DispatchKeySet keys_;
 };
 
-torch::Library& make_library(const char* name, DispatchKey key) {
-  return *immortal<torch::Library>(torch::Library::IMPL, name, key, __FILE__, uint32_t(__LINE__));
-}
-
 }  // namespace
 
 bool is_plain(const at::Tensor& tensor) { return tensor.layout() == at::kStrided && !tensor.is_nested(); }
@@ -218,7 +215,7 @@ at::Tensor move_to_device(const at::Tensor& host, DeviceIndex device) {
 
 void register_whole_copies(DispatchKey key, DispatchKey cpu_key, std::span<const std::string_view> on_shell) {
   // What PyTorch composes for plain tensors would take the place of an operator that is not registered here.
-  torch::Library& library = make_library("aten", key);
+  torch::Library& library = operator_library("aten", key);
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNamesForDispatchKey(cpu_key)) {
     if (name.getNamespace() != "aten") continue;
     const std::string full = full_name(name);
@@ -228,7 +225,7 @@ void register_whole_copies(DispatchKey key, DispatchKey cpu_key, std::span<const
                              : torch::CppFunction::makeFromBoxedFunction<&run_on_copies>());
   }
   // For mixtures with plain tensors.
-  make_library("_", key).fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_copies>());
+  operator_library("_", key).fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_copies>());
 }
 
 }  // namespace torchplug

@@ -2,18 +2,13 @@
 
 #include <ATen/autocast_mode.h>
 
-#include "immortal.h"
+#include "operator_library.h"
 
 namespace torchplug {
 namespace {
 
 // PyTorch's lists spell types this way, and each release has others.
 using namespace at;  // NOLINT(google-build-using-namespace)
-
-torch::Library& make_library(const char* name) {
-  return *immortal<torch::Library>(torch::Library::IMPL, name, c10::DispatchKey::AutocastPrivateUse1,
-                                   __FILE__, uint32_t(__LINE__));
-}
 
 // PyTorch's macros add to a library called `m`.
 void add_lower_precision(torch::Library& m) {
@@ -57,10 +52,10 @@ Tensor refuse_binary_cross_entropy(const Tensor& /*self*/, const Tensor& /*targe
 }  // namespace
 
 void register_autocast() {
-  static torch::Library& rest = make_library("_");
-  rest.fallback(torch::CppFunction::makeFallthrough());
+  constexpr DispatchKey kKey = DispatchKey::AutocastPrivateUse1;
+  operator_library("_", kKey).fallback(torch::CppFunction::makeFallthrough());
 
-  static torch::Library& library = make_library("aten");
+  torch::Library& library = operator_library("aten", kKey);
   add_lower_precision(library);
   add_float32(library);
   add_float32_by_argument(library);

@@ -85,8 +85,13 @@ void Memory::check_overlap(int32_t device, void* base, uint64_t bytes, const Dev
 
 void Memory::add(int32_t device, void* base, uint64_t bytes) {
   const DeviceFacts known = facts(device);
-  check_alignment(device, base, known);
   check_overlap(device, base, bytes, known);
+  try {
+    check_alignment(device, base, known);
+  } catch (...) {
+    below_.mem_free(device, base);  // the core does not hear of it
+    throw;
+  }
   const bool is_filled = bytes <= kMost && fill(device, base, 0, kFresh, bytes) &&
                          fill(device, base, bytes, kRed, kRedZoneBytes);
   std::lock_guard lock(lock_);
@@ -104,14 +109,22 @@ std::string Memory::place_of(int32_t device, void* base, uint64_t bytes) {
 }
 
 void Memory::check_live(const char* function, int32_t device, void* base) {
-  std::string words = " is no allocation of device ";
+  check_not_freed(function, device, base);
   {
     std::lock_guard lock(lock_);
     if (find(device, base) != nullptr) return;
-    if (freed_.contains(key(device, base))) words = " has been freed, on device ";
   }
-  violate(Rule::kMemoryDead, std::string(function) + " was given " + hexadecimal(base) + ", which" + words +
-                                 std::to_string(device) + ".");
+  violate(Rule::kMemoryDead, std::string(function) + " was given " + hexadecimal(base) +
+                                 ", which is no allocation of device " + std::to_string(device) + ".");
+}
+
+void Memory::check_not_freed(const char* function, int32_t device, void* base) {
+  {
+    std::lock_guard lock(lock_);
+    if (find(device, base) != nullptr || !freed_.contains(key(device, base))) return;
+  }
+  violate(Rule::kMemoryDead, std::string(function) + " was given " + hexadecimal(base) +
+                                 ", which has been freed, on device " + std::to_string(device) + ".");
 }
 
 void Memory::check_free(const char* function, int32_t device, void* base) {
@@ -193,12 +206,12 @@ void Memory::check_view(int32_t device, void* base, void* view) {
   {
     std::lock_guard lock(lock_);
     Allocation* own = find(device, base);
-    const uint64_t bytes = own == nullptr ? 0 : own->bytes;
+    if (own == nullptr) return;  // what somebody else allocated may be a part of anything
     for (const auto& [place, other] : live_) {
       if (&other == own || other.view == 0) continue;
-      is_wrong = is_wrong || (begin < other.view + other.bytes && other.view < begin + bytes);
+      is_wrong = is_wrong || (begin < other.view + other.bytes && other.view < begin + own->bytes);
     }
-    if (own != nullptr) own->view = begin;
+    own->view = begin;
   }
   if (is_wrong) {
     violate(Rule::kViewOverlap, "host_view of device " + std::to_string(device) + " gave " +

@@ -44,6 +44,8 @@ class Memory {
   // Throws for the first red zone that has been written, and forgets that it has.
   void check_red_zones(int32_t device);
   void check_live(const char* function, int32_t device, void* base);
+  // It may also be memory that somebody else allocated: of that only the plugin knows.
+  void check_not_freed(const char* function, int32_t device, void* base);
   void check_view(int32_t device, void* base, void* view);
 
   // ---- reservations ----

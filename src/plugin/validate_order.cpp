@@ -46,18 +46,24 @@ StreamNumber Order::number_of(int32_t device, plug_stream stream) {
   return found->second;
 }
 
-void Order::add_stream(int32_t device, plug_stream stream, bool is_imported) {
+void Order::add_stream(int32_t device, plug_stream stream) {
   bool is_known = false;
   {
     std::lock_guard lock(lock_);
     is_known = stream == nullptr || numbers_.contains({device, stream});
     number_of(device, stream);
-    if (is_imported) imported_.insert({device, stream});
   }
   if (is_known) {
     violate(Rule::kHandleTwice, "The plugin gave the stream " + hexadecimal(stream) + of_device(device) +
                                     ", which is NULL or exists already.");
   }
+}
+
+void Order::add_import(int32_t device, plug_stream stream) {
+  std::lock_guard lock(lock_);
+  const bool is_known = stream == nullptr || numbers_.contains({device, stream});
+  number_of(device, stream);
+  if (!is_known) imported_.insert({device, stream});
 }
 
 void Order::check_stream(const char* function, int32_t device, plug_stream stream) {
@@ -71,14 +77,17 @@ void Order::check_stream(const char* function, int32_t device, plug_stream strea
 }
 
 void Order::remove_stream(int32_t device, plug_stream stream) {
-  std::lock_guard lock(lock_);
-  numbers_.erase({device, stream});
-  imported_.erase({device, stream});
-}
-
-size_t Order::imported_streams() {
-  std::lock_guard lock(lock_);
-  return imported_.size();
+  bool is_ours = stream != nullptr;
+  {
+    std::lock_guard lock(lock_);
+    if (imported_.contains({device, stream})) is_ours = false;
+    if (is_ours) numbers_.erase({device, stream});
+  }
+  if (!is_ours) {
+    violate(Rule::kStreamHandle, "stream_destroy was given " + hexadecimal(stream) +
+                                     ", which is the default stream or an imported one" + of_device(device) +
+                                     ".");
+  }
 }
 
 Order::Place Order::enqueue(int32_t device, plug_stream stream) {

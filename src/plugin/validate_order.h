@@ -45,10 +45,11 @@ class Order {
   static Order& instance();
 
   // ---- streams ----
-  void add_stream(int32_t device, plug_stream stream, bool is_imported);
+  void add_stream(int32_t device, plug_stream stream);
+  // One that another library made, or a name for one that is known already.
+  void add_import(int32_t device, plug_stream stream);
   void check_stream(const char* function, int32_t device, plug_stream stream);
   void remove_stream(int32_t device, plug_stream stream);
-  size_t imported_streams();
 
   struct Place {
     StreamNumber stream;

@@ -276,6 +276,7 @@ TEST_F(SimCapture, threads_of_a_capture_end_with_it) {
   EXPECT_TRUE(eventually([&] { return count_threads("sim39:") == 1; }));
   plugin->capture_destroy(kDevice, capture);
   EXPECT_TRUE(eventually([&] { return count_threads("sim39:") == 0; }));
+  plugin->event_destroy(kDevice, event);
 }
 
 TEST(SimCaptureOption, the_plugin_can_hide_that_it_captures) {

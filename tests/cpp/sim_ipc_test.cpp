@@ -69,6 +69,31 @@ TEST_F(SimIpc, imported_memory_is_the_same_memory) {
   EXPECT_EQ(other_->ipc_close(0, base), PLUG_OK);
 }
 
+TEST_F(SimIpc, memory_that_was_mapped_into_a_reservation_is_shared_too) {
+  constexpr std::uint64_t kUnit = 2 << 20;
+  void* reserved = nullptr;
+  ASSERT_EQ(plugin_->mem_reserve(0, 4 * kUnit, &reserved), PLUG_OK) << last_error;
+  ASSERT_EQ(plugin_->mem_map(0, reserved, kUnit, kUnit), PLUG_OK) << last_error;
+  Handed handed;
+  hand_over(reserved, handed);
+  void* base = nullptr;
+  ASSERT_EQ(other_->ipc_import(0, handed.bytes.data(), handed.count, handed.fd, &base), PLUG_OK)
+      << last_error;
+  void* here = nullptr;
+  void* there = nullptr;
+  ASSERT_EQ(plugin_->host_view(0, reserved, &here), PLUG_OK);
+  ASSERT_EQ(other_->host_view(0, base, &there), PLUG_OK);
+  std::memcpy(static_cast<char*>(here) + kUnit + 100, "mapped", 7);
+  EXPECT_STREQ(static_cast<const char*>(there) + kUnit + 100, "mapped");
+
+  ASSERT_EQ(plugin_->mem_map(0, reserved, 0, kUnit), PLUG_OK) << "later";
+  std::memcpy(static_cast<char*>(here) + 100, "grown", 6);
+  EXPECT_STREQ(static_cast<const char*>(there) + 100, "grown");
+  EXPECT_EQ(other_->ipc_close(0, base), PLUG_OK);
+  EXPECT_EQ(plugin_->mem_unmap(0, reserved, 0, 2 * kUnit), PLUG_OK);
+  EXPECT_EQ(plugin_->mem_unreserve(0, reserved), PLUG_OK);
+}
+
 TEST_F(SimIpc, imported_memory_ends_where_the_allocation_does) {
   const Memory memory(plugin_, 0, 512);
   Handed handed;

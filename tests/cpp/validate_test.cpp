@@ -148,6 +148,20 @@ TEST(Validate, elapsed_is_of_timed_events) {
   });
 }
 
+TEST(Validate, a_stream_may_be_imported_any_number_of_times_and_is_its_makers_to_destroy) {
+  on_validated_sim([](const plug_runtime& runtime) {
+    plug_stream stream = nullptr;
+    plug_stream again = nullptr;
+    void* native = nullptr;
+    ASSERT_EQ(runtime.stream_create(0, 0, &stream), PLUG_OK);
+    ASSERT_EQ(runtime.stream_native(0, stream, &native), PLUG_OK);
+    EXPECT_EQ(runtime.stream_import(0, native, &again), PLUG_OK);
+    EXPECT_EQ(runtime.stream_import(0, native, &again), PLUG_OK);
+    EXPECT_EQ(again, stream);
+    EXPECT_EQ(runtime.stream_destroy(0, stream), PLUG_OK);
+  });
+}
+
 TEST(Validate, an_operation_stays_inside_of_a_live_allocation) {
   on_validated_sim([](const plug_runtime& runtime) {
     void* base = allocate(runtime, 100);
@@ -317,7 +331,7 @@ TEST(Validate, what_is_left_at_the_end_is_counted) {
     EXPECT_EQ(runtime.shutdown(), PLUG_OK);
     ASSERT_EQ(found("leak"), 1u);
     expect_says(validation_messages().at(0).last,
-                {"2 allocations (150 bytes)", "0 pinned blocks", "1 event,"});
+                {"2 allocations (150 bytes)", "0 pinned blocks", "1 event and 0 captures"});
   });
 }
 

@@ -23,7 +23,7 @@ export TSAN_OPTIONS=suppressions=$here/thread.supp:die_after_fork=0:halt_on_erro
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTORCHPLUG_TESTS=ON \
   -DTORCHPLUG_SANITIZE="$sanitizer" -DCMAKE_PREFIX_PATH="$root/.venv/debian/usr" \
   -DPython_EXECUTABLE="$root/.venv/bin/python" >/dev/null
-ninja -C "$build" -j "$jobs" torchplug _C sim hello sim_tests core_tests operator_tests plan_tests standalone
+ninja -C "$build" -j "$jobs"
 
 echo "== $sanitizer: C++ tests"
 ctest --test-dir "$build" --output-on-failure -E standalone_loads_no_python
