@@ -4,7 +4,10 @@
 #include <c10/core/AllocatorConfig.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string>
+#include <type_traits>
 
 // torch.accelerator.Graph, and the registry that a device enters its graphs in, are there from 2.12 on.
 #if __has_include(<ATen/core/GraphImplInterface.h>)
@@ -59,6 +62,16 @@ constexpr OpType reduce_scatter_tensor_coalesced() {
     return OpType::REDUCE_SCATTER_TENSOR_COALESCED;
   } else {
     return OpType::_REDUCE_SCATTER_BASE;
+  }
+}
+
+// A lane of a trace: before 2.13 its constructor takes the members in another order.
+template <class ResourceInfo>
+ResourceInfo resource_info(int64_t device, int64_t lane, const std::string& name) {
+  if constexpr (std::is_aggregate_v<ResourceInfo>) {
+    return {.id = lane, .sortIndex = lane, .deviceId = device, .name = name};
+  } else {
+    return {device, lane, lane, name};
   }
 }
 

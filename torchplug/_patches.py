@@ -125,27 +125,26 @@ def replace_dlpack() -> None:
 def replace_sharing() -> None:
     """Puts `_sharing.reduce_storage` in place, and makes share_memory_ and is_shared say what is so.
 
-    PyTorch takes every device but the CPU for one whose tensors other processes can use as they are. It is right
-    if the plugin can share memory. Of other plugins' tensors a process gets copies, and training by
-    several processes would silently go wrong.
+    PyTorch has one answer for all plugins, "no" in 2.11 and "yes" in 2.13: that other processes can use tensors as
+    they are. It is right if the plugin can share memory. Of other plugins' tensors a process gets copies, and
+    training by several processes would silently go wrong.
     """
     reduce: Any = reductions.reduce_storage
     share: Any = torch.UntypedStorage.share_memory_
     is_shared: Any = torch.UntypedStorage.is_shared
 
-    def is_copied(storage: torch.UntypedStorage) -> bool:
-        return storage.device.type == _devices.name() and not _C.can_share()
+    def is_ours(storage: Any) -> bool:
+        return bool(storage.device.type == _devices.name())
 
     @_in_place_of(reductions, "reduce_storage")
     def reduce_storage(storage: Any) -> Any:
-        is_ours = storage.device.type == _devices.name()
-        return _sharing.reduce_storage(storage) if is_ours else reduce(storage)
+        return _sharing.reduce_storage(storage) if is_ours(storage) else reduce(storage)
 
     reduction.register(torch.UntypedStorage, reductions.reduce_storage)
 
     @_in_place_of(torch.UntypedStorage, "share_memory_")
     def share_memory_(self: torch.UntypedStorage) -> Any:
-        if is_copied(self):
+        if is_ours(self) and not _C.can_share():
             raise RuntimeError(
                 f"Memory of device '{_devices.name()}' cannot be shared between processes: its plugin has "
                 "no ipc_export. What is sent through a queue is copied."
@@ -154,7 +153,7 @@ def replace_sharing() -> None:
 
     @_in_place_of(torch.UntypedStorage, "is_shared")
     def untyped_is_shared(self: torch.UntypedStorage) -> Any:
-        return False if is_copied(self) else is_shared(self)
+        return _C.can_share() if is_ours(self) else is_shared(self)
 
 
 # ---- storages, PyTorch 2.11 to 2.13 ----

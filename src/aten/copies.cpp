@@ -193,12 +193,26 @@ void copy_between_devices(const at::Tensor& to, const at::Tensor& from) {
   copy_within_device(to, arrived);
 }
 
+// To or from a device of another kind, say CUDA, which its own kernels reach from the host.
+void copy_by_way_of_host(at::Tensor& to, const at::Tensor& from) {
+  if (is_on_device(to)) {
+    copy_from_host(to, from.to(at::kCPU), /*non_blocking=*/false);
+    return;
+  }
+  at::Tensor landed = at::empty(from.sizes(), from.options().device(at::kCPU));
+  copy_to_host(landed, from.resolve_conj().resolve_neg(), /*non_blocking=*/false);
+  to.copy_(landed);
+}
+
 at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (self.is_same(source)) return self;
   if (source._is_zerotensor()) return self.zero_();
   const at::Tensor from = source.sizes() == self.sizes() ? source : source.expand(self.sizes());
   if (self.numel() == 0) return self;
-  if (!is_on_device(self)) {
+  const bool is_foreign = !self.is_cpu() && !from.is_cpu() && self.device().type() != from.device().type();
+  if (is_foreign) {
+    copy_by_way_of_host(self, from);
+  } else if (!is_on_device(self)) {
     copy_to_host(self, from, non_blocking);
   } else if (!is_on_device(from)) {
     copy_from_host(self, from, non_blocking);

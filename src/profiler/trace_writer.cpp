@@ -194,9 +194,8 @@ void TraceWriter::name_lanes(libkineto::ActivityLogger& logger, int64_t time) co
   for (const DeviceWork& work : trace_.works) lanes.emplace(work.device, work.stream);
   for (const auto& [device, stream] : lanes) {
     const int32_t number = lane_number(stream);
-    logger.handleResourceInfo(
-        {number, number, device, "stream " + std::to_string(number) + " (" + device_name(device) + ")"},
-        time);
+    const std::string name = "stream " + std::to_string(number) + " (" + device_name(device) + ")";
+    logger.handleResourceInfo(compat::resource_info<libkineto::ResourceInfo>(device, number, name), time);
   }
 }
 

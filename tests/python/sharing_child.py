@@ -5,6 +5,8 @@ import os
 
 import torch
 
+import torchplug.testing
+
 KEPT = []
 
 
@@ -133,32 +135,23 @@ def die():
 # ---- events ----
 
 
-def record_after_work(event, tensor):
-    matrix = torch.eye(1024, device=tensor.device)
-    for _ in range(10):
-        matrix = matrix @ matrix
-    tensor.add_(matrix[0, 0])
+def record_behind_a_gate(event, tensor):
+    """Adds 1 to the tensor and records the event once the gate is opened; returns at once."""
+    global GATE
+    tensor.add_(0)  # the first call of an operator may wait
+    GATE = torchplug.testing.hold(torch.accelerator.current_stream())
+    tensor.add_(1)
     event.record()
 
 
-def wait_and_read(event, tensor):
-    event.wait()
-    return (tensor * 1).tolist()
+def open_the_gate():
+    GATE.open()
 
 
-def is_ready(event):
-    return event.query()
-
-
-def wait_and_read_kept(handle):
+def copy_what_is_kept_after(handle):
+    """Whether the copy was made at once, though the event has to be waited for."""
     module = torch.get_device_module()
-    event = module.Event.from_ipc_handle(None, handle)
-    return wait_and_read(event, KEPT[0])
-
-
-def record_after_much_work(event, tensor):
-    """Returns at once; the work takes longer than anybody waits."""
-    matrix = torch.eye(1024, device=tensor.device)
-    for _ in range(500):
-        matrix = matrix @ matrix
-    event.record()
+    KEPT[0] * 1
+    module.Event.from_ipc_handle(None, handle).wait()
+    KEPT.append(KEPT[0] * 1)
+    return module.current_stream().query()

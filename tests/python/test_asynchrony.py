@@ -1,51 +1,56 @@
-"""The caller only enqueues; order, errors and memory are right all the same."""
+"""The caller only enqueues; order, errors and memory are right all the same.
+
+A gate holds the stream meanwhile, so that nothing has run by then and whoever waits is found out.
+"""
 
 import contextlib
+import functools
 import threading
 
 import pytest
 import torch
 from helpers import assert_equal, assert_same, output_of, run_python, still_works
+from vendors import shadow
+
+import torchplug.testing
 
 pytestmark = pytest.mark.accelerator("streams run beside the caller", only="sim")
 
-SIZE = 1536
+# After the limit a secret wait has made the gate give way: the stream is no longer held, or fails.
+hold = functools.partial(torchplug.testing.hold, limit=20)
 
 
 @pytest.fixture
-def large(device):
-    """The unit matrix: its product with itself takes the device a while and is exact."""
-    matrix = torch.eye(SIZE).to(device)
-    (matrix @ matrix).cpu()  # the first call of an operator may wait for it
-    return matrix
-
-
-def occupy(matrix, products=8):
-    """Puts work into the current stream that takes far longer than enqueueing it."""
-    for _ in range(products):
-        matrix = matrix @ matrix
-    return matrix
+def here(module):
+    """The stream that work goes to unless a test says otherwise."""
+    return module.current_stream()
 
 
 # ---- the caller does not wait ----
 
 
-def test_enqueueing_returns_before_the_work_is_done(large, module):
-    result = occupy(large)
-    assert module.current_stream().query() is False
+def test_enqueueing_returns_before_the_work_is_done(device, module, here):
+    x = torch.full((4, 4), 2.0, device=device)
+    x @ x  # the first call of an operator may wait
+    with hold(here):
+        result = x @ x
+        assert here.query() is False
     module.synchronize()
-    assert module.current_stream().query() is True
-    assert_equal(result, torch.eye(SIZE))
+    assert here.query() is True
+    assert_equal(result, torch.full((4, 4), 16.0))
 
 
-def test_an_event_after_the_work_is_unfinished_until_it_is_waited_for(large, module):
+def test_an_event_after_the_work_is_unfinished_until_it_is_waited_for(device, module, here):
     event = module.Event()
-    result = occupy(large)
-    event.record()
-    assert event.query() is False
+    x = torch.full((4, 4), 2.0, device=device)
+    x @ x
+    with hold(here):
+        result = x @ x
+        event.record()
+        assert event.query() is False
     event.synchronize()
     assert event.query() is True
-    assert_equal(result, torch.eye(SIZE))
+    assert_equal(result, torch.full((4, 4), 16.0))
 
 
 @pytest.mark.parametrize(
@@ -79,32 +84,29 @@ def test_an_event_after_the_work_is_unfinished_until_it_is_waited_for(large, mod
         "softmax",
     ],
 )
-def test_kernels_borrowed_operators_and_copies_are_all_enqueued(large, module, use):
-    use(torch.ones(4, 4, device=large.device))  # its first call may wait
-    module.synchronize()
-    small = torch.ones(4, 4, device=large.device)
-    occupy(large)
-    use(small)
-    assert module.current_stream().query() is False
-    module.synchronize()
+def test_kernels_borrowed_operators_and_copies_are_all_enqueued(device, here, use):
+    use(torch.ones(4, 4, device=device))  # its first call may wait
+    x = torch.ones(4, 4, device=device)
+    with hold(here):
+        use(x)
+        assert here.query() is False
 
 
-def test_a_copy_from_pinned_memory_is_enqueued(large, module):
+def test_a_copy_from_pinned_memory_is_enqueued(device, here):
     source = torch.arange(1000.0).pin_memory()
-    occupy(large)
-    target = source.to(large.device, non_blocking=True)
-    assert module.current_stream().query() is False
+    with hold(here):
+        target = source.to(device, non_blocking=True)
+        assert here.query() is False
     assert_equal(target, torch.arange(1000.0))
 
 
-def test_a_backward_pass_is_enqueued(large, module):
-    leaf = torch.ones(8, 8, device=large.device, requires_grad=True)
+def test_a_backward_pass_is_enqueued(device, here):
+    leaf = torch.ones(8, 8, device=device, requires_grad=True)
     (leaf @ leaf).sum().backward()
     leaf.grad = None
-    module.synchronize()
-    y = (leaf @ leaf).sum() + occupy(large)[0, 0]
-    y.backward()
-    assert module.current_stream().query() is False
+    with hold(here):
+        (leaf @ leaf).sum().backward()
+        assert here.query() is False
     assert_equal(leaf.grad, torch.full((8, 8), 16.0))
 
 
@@ -174,30 +176,42 @@ def test_a_blocking_run_gives_the_same_bits(device):
     assert len(asynchronous.split()) == 2
 
 
-def test_a_blocking_run_waits_for_every_call(device):
+def test_a_blocking_run_waits_for_every_call(tmp_path):
     code = """
-        x = torch.full((1024, 1024), 1 / 1024).to(device)
-        for _ in range(3):
-            x = x @ x
-            assert torch.accelerator.current_stream().query() is True
-        print("waited")
+        import ctypes
+        library = ctypes.CDLL(sys.argv[2])
+        x = torch.ones(4, 4, device=device)
+        x @ x, x.erfinv(), x.t().contiguous()
+        torch.accelerator.synchronize()
+        for call in (lambda: x @ x, lambda: x.erfinv(), lambda: x.t().contiguous()):
+            before = library.shadow_count(b"stream_sync")
+            call()
+            print(library.shadow_count(b"stream_sync") - before)
     """
-    assert output_of(code, device, TORCHPLUG_LAUNCH_BLOCKING="1") == "waited"
+    path, settings = shadow(tmp_path)
+    waits = {
+        blocking: output_of(code, "shadow", path, **settings, TORCHPLUG_LAUNCH_BLOCKING=blocking)
+        for blocking in (0, 1)
+    }
+    assert waits == {0: "0\n0\n0", 1: "1\n1\n1"}
 
 
 # ---- errors ----
 
 
-def test_an_error_of_the_device_surfaces_at_the_next_wait_with_its_type_and_text(large, module):
-    x = torch.arange(4.0, device=large.device)
-    index = torch.tensor([0, 10], device=large.device)
-    with pytest.raises(IndexError, match="index 10 is out of bounds for dimension 0 with size 4"):
-        occupy(large)
+def test_an_error_of_the_device_surfaces_at_the_next_wait_with_its_type_and_text(
+    device, module, here
+):
+    x = torch.arange(4.0, device=device)
+    index = torch.tensor([0, 10], device=device)
+    x[index * 0]  # the first call may wait
+    with hold(here):
         x[index]
+    with pytest.raises(IndexError, match="index 10 is out of bounds for dimension 0 with size 4"):
         module.synchronize()
     module.synchronize()  # it is raised once
     assert x.tolist() == [0.0, 1.0, 2.0, 3.0]
-    assert still_works(large.device)
+    assert still_works(device)
 
 
 @pytest.mark.parametrize("wait", ["item", "cpu", "stream", "event", "device"])
@@ -253,8 +267,13 @@ def test_an_error_nobody_waited_for_does_not_crash_at_exit(device):
 
 
 def test_a_process_may_end_with_work_queued(device):
+    """The gate is never let go of, so that it is still shut when the device is shut down."""
     code = """
-        x = torch.full((1024, 1024), 1 / 1024).to(device)
+        import ctypes, torchplug.testing
+        x = torch.ones(4, 4, device=device)
+        x @ x
+        gate = torchplug.testing.hold(torch.accelerator.current_stream(), limit=1)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(gate))
         for _ in range(10):
             x = x @ x
         print("end")
@@ -265,23 +284,30 @@ def test_a_process_may_end_with_work_queued(device):
 # ---- memory ----
 
 
-def test_temporaries_freed_while_work_is_queued_keep_their_values(large):
+def test_temporaries_freed_while_work_is_queued_keep_their_values(device, here):
     x = torch.arange(1000.0)
-    there = x.to(large.device)
-    occupy(large, 3)
-    total, expected = torch.zeros(1000, device=large.device), torch.zeros(1000)
-    for i in range(300):
-        total = total + ((there * i).relu() - there).sin() * torch.full_like(there, i)
-        expected = expected + ((x * i).relu() - x).sin() * torch.full_like(x, i)
+    there = x.to(device)
+
+    def add(total, x, i):
+        return total + ((x * i).relu() - x).sin() * torch.full_like(x, i)
+
+    total, expected = add(torch.zeros(1000, device=device), there, 0), torch.zeros(1000)
+    with hold(here):
+        for i in range(300):
+            total = add(total, there, i)
+            expected = add(expected, x, i)
+        assert here.query() is False
     assert_same(total, expected)
 
 
-def test_freed_and_reallocated_memory_is_not_written_too_early(large):
+def test_freed_and_reallocated_memory_is_not_written_too_early(device, here):
     results = []
-    occupy(large, 3)
-    for i in range(100):
-        results.append(torch.full((4096,), float(i), device=large.device) + 1)
-        torch.full((4096,), -1.0, device=large.device)
+    torch.full((4096,), 0.0, device=device) + 1
+    with hold(here):
+        for i in range(100):
+            results.append(torch.full((4096,), float(i), device=device) + 1)
+            torch.full((4096,), -1.0, device=device)
+        assert here.query() is False
     assert [r[4095].item() for r in results] == [float(i + 1) for i in range(100)]
 
 
@@ -300,69 +326,93 @@ def test_freed_and_reallocated_memory_is_not_written_too_early(large):
     ],
     ids=["add", "rsub", "mul_", "where", "masked_fill", "fill_", "pow", "copy_", "foreach"],
 )
-def test_a_host_scalar_may_change_once_the_operator_was_called(large, use, expected):
+def test_a_host_scalar_may_change_once_the_operator_was_called(device, here, use, expected):
+    use(torch.ones(64, device=device), torch.tensor(2.0))  # its first call may wait
     scalar = torch.tensor(2.0)
-    x = torch.ones(64, device=large.device)
-    occupy(large, 3)
-    y = use(x, scalar)
-    scalar.fill_(1000.0)
+    x = torch.ones(64, device=device)
+    with hold(here):
+        y = use(x, scalar)
+        scalar.fill_(1000.0)
+        assert here.query() is False
     assert_equal(y, torch.full((64,), expected))
 
 
-def test_a_host_index_may_change_once_the_operator_was_called(large):
+def test_a_host_index_may_change_once_the_operator_was_called(device, here):
+    def use(x, index, values):
+        read = x[index]
+        x[index] = values
+        return read
+
     index = torch.tensor([2, 0])
-    x = torch.arange(4.0, device=large.device)
-    occupy(large, 3)
-    read = x[index]
-    x[index] = torch.tensor([20.0, 10.0], device=large.device)
-    index.fill_(3)
+    x, values = torch.arange(4.0, device=device), torch.tensor([20.0, 10.0], device=device)
+    use(x.clone(), index, values)  # its first call may wait
+    with hold(here) as gate:
+        threading.Timer(0.1, gate.open).start()  # the call itself may wait for the device
+        read = use(x, index, values)
+        index.fill_(3)
     assert read.tolist() == [2.0, 0.0]
     assert x.tolist() == [10.0, 1.0, 20.0, 3.0]
 
 
-def test_host_memory_may_change_once_a_pageable_copy_was_called(large):
+def test_host_memory_may_change_once_a_pageable_copy_was_called(device, here):
     source = torch.arange(5000.0)
-    target = torch.empty(5000, device=large.device)
-    occupy(large, 3)
-    target.copy_(source, non_blocking=True)
-    source.zero_()
+    target = torch.empty(5000, device=device)
+    with hold(here):
+        target.copy_(source, non_blocking=True)
+        source.zero_()
+        assert here.query() is False
     assert_equal(target, torch.arange(5000.0))
 
 
-def test_an_input_overwritten_later_in_the_stream_was_read_before(large):
-    x = torch.ones(1000, device=large.device)
-    occupy(large, 3)
-    y = x * 2
-    x.zero_()
-    z = x + 5
+def test_an_input_overwritten_later_in_the_stream_was_read_before(device, here):
+    def use(x):
+        y = x * 2
+        x.zero_()
+        return y, x + 5
+
+    use(torch.ones(1000, device=device))  # its first call may wait
+    x = torch.ones(1000, device=device)
+    with hold(here):
+        y, z = use(x)
+        assert here.query() is False
     assert_equal([y, z], [torch.full((1000,), 2.0), torch.full((1000,), 5.0)])
 
 
 # ---- streams ----
 
 
-def test_wait_stream_orders_two_streams(large, module):
-    stream = module.Stream()
-    x = occupy(large, 4)
-    stream.wait_stream(module.current_stream())
-    with module.stream(stream):
-        y = x * 2
-        y = y @ large
-    module.current_stream().wait_stream(stream)
-    assert_equal(y, 2 * torch.eye(SIZE))
+@pytest.mark.parametrize("held", ["here", "side"])
+def test_wait_stream_orders_two_streams(device, module, here, held):
+    """Each stands still because the other one does."""
+    side = module.Stream()
+    x = torch.zeros(1000, device=device)
+    x.add_(0).mul(2) + 1  # the first calls may wait
+    module.synchronize()
+    with hold({"here": here, "side": side}[held]):
+        x.add_(1)
+        side.wait_stream(here)
+        with side:
+            y = x * 2
+        here.wait_stream(side)
+        z = y + 1
+        assert here.query() is False and side.query() is False
+    assert_equal(z, torch.full((1000,), 3.0))
 
 
-def test_events_order_a_chain_over_many_streams(large, module):
+def test_events_order_a_chain_over_many_streams(device, module, here):
     streams = [module.Stream() for _ in range(4)]
-    x = torch.zeros(1000, device=large.device)
-    occupy(large, 2)
-    module.current_stream().record_event(previous := module.Event())
-    for i in range(40):
-        stream = streams[i % 4]
-        stream.wait_event(previous)
-        with module.stream(stream):
-            x.mul_(2).add_(i % 3)
-            previous = stream.record_event()
+    x = torch.zeros(1000, device=device)
+    x.mul_(2).add_(0)
+    module.synchronize()
+    with hold(here):
+        previous = here.record_event()
+        for i in range(40):
+            stream = streams[i % 4]
+            stream.wait_event(previous)
+            with stream:
+                x.mul_(2).add_(i % 3)
+                previous = stream.record_event()
+        assert not any(stream.query() for stream in streams)
     previous.synchronize()
     expected = torch.zeros(1000)
     for i in range(40):
@@ -370,19 +420,16 @@ def test_events_order_a_chain_over_many_streams(large, module):
     assert_equal(x, expected)
 
 
-def test_streams_are_independent(large, module):
+def test_streams_are_independent(device, module, here):
     stream = module.Stream()
-    x = torch.ones(10, device=large.device)
+    x = torch.ones(10, device=device)
     assert (x + 1)[0].item() == 2.0
-    result = occupy(large, 16)
-    with module.stream(stream):
-        y = x + 1
-    stream.synchronize()
-    assert module.current_stream().query() is False, "the other stream was waited for"
-    with module.stream(stream):
-        assert y.tolist() == [2.0] * 10
-    module.synchronize()
-    assert_equal(result, torch.eye(SIZE))
+    with hold(here):
+        result = x + 1
+        with stream:
+            assert (x + 1).tolist() == [2.0] * 10
+        assert here.query() is False, "the other stream was waited for"
+    assert_equal(result, torch.full((10,), 2.0))
 
 
 def test_a_wait_is_for_the_record_made_before_it(device):
@@ -408,33 +455,39 @@ def test_a_wait_is_for_the_record_made_before_it(device):
     assert output_of(code, device) == "[10.0, 10.0, 10.0, 10.0]"
 
 
-def test_record_stream_keeps_memory_for_another_stream(large, module):
+def test_record_stream_keeps_memory_for_another_stream(device, module, here):
     stream = module.Stream()
     results = []
-    for i in range(10):
-        x = torch.full((100_000,), float(i), device=large.device)
-        stream.wait_stream(module.current_stream())
-        with module.stream(stream):
-            occupy(large, 1)
-            results.append(x + 1)
-        x.record_stream(stream)
-        del x
-        torch.full((100_000,), -7.0, device=large.device)  # may not take the memory of x yet
+    torch.full((100_000,), 0.0, device=device) + 1  # the first calls may wait
+    with hold(stream):
+        for i in range(10):
+            x = torch.full((100_000,), float(i), device=device)
+            stream.wait_stream(here)
+            with stream:
+                results.append(x + 1)
+            x.record_stream(stream)
+            del x
+            torch.full((100_000,), -7.0, device=device)  # may not take the memory of x yet
+        here.synchronize()
+        assert stream.query() is False
     stream.synchronize()
     for i, result in enumerate(results):
         assert_equal(result, torch.full((100_000,), i + 1.0))
 
 
-def test_backward_runs_on_the_stream_of_its_forward(large, module):
-    leaf = torch.ones(100, device=large.device, requires_grad=True)
-    stream = module.Stream()
-    stream.wait_stream(module.current_stream())
-    with module.stream(stream):
-        occupy(large, 2)
-        y = (leaf * leaf * 3).sum()
-    y.backward()
-    module.current_stream().wait_stream(stream)
-    assert_equal(leaf.grad, torch.full((100,), 6.0))
+def test_backward_runs_on_the_stream_of_its_forward(device, module, here):
+    torch.zeros(100, device=device, requires_grad=True).exp().sum().backward()  # may wait
+    leaf = torch.ones(100, device=device, requires_grad=True)
+    stream, seen = module.Stream(), []
+    leaf.register_hook(lambda gradient: seen.append(module.current_stream()))
+    stream.wait_stream(here)
+    with hold(stream):
+        with stream:
+            y = leaf.exp().sum()
+        y.backward()  # needs what exp() will have given
+        assert stream.query() is False and seen == [stream]
+    here.wait_stream(stream)
+    assert_equal(leaf.grad, torch.ones(100).exp())
 
 
 def test_threads_enqueue_on_streams_of_their_own(device, module):
@@ -469,14 +522,14 @@ def test_a_stream_costs_few_threads(device):
     assert int(output_of(code, device)) <= 8
 
 
-def test_a_new_number_does_not_make_the_caller_wait(large, module, device):
-    small = torch.zeros(4, device=device)
-    small.fill_(2)
-    occupy(large)
-    for number in (3, 4, 5):
-        small.fill_(number)
-    assert module.current_stream().query() is False
-    assert small.tolist() == [5, 5, 5, 5]
+def test_a_new_number_does_not_make_the_caller_wait(device, here):
+    x = torch.zeros(4, device=device)
+    x.fill_(2)
+    with hold(here):
+        for number in (3, 4, 5):
+            x.fill_(number)
+        assert here.query() is False
+    assert x.tolist() == [5, 5, 5, 5]
 
 
 def test_a_failure_nobody_waited_for_is_printed_at_exit(device):

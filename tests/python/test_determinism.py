@@ -1,6 +1,8 @@
 """Deterministic mode and float32 matmul precision: global settings that operators and kernels see."""
 
 import contextlib
+import functools
+import threading
 import warnings
 from pathlib import Path
 
@@ -8,6 +10,10 @@ import pytest
 import torch
 from helpers import assert_equal, error_of, output_of
 from vendors import ROOT, compile_plugin
+
+import torchplug.testing
+
+hold = functools.partial(torchplug.testing.hold, limit=20)
 
 
 @contextlib.contextmanager
@@ -18,20 +24,6 @@ def deterministic(**options):
     finally:
         torch.use_deterministic_algorithms(False)
         torch.utils.deterministic.fill_uninitialized_memory = True
-
-
-@pytest.fixture
-def busy(device):
-    """Puts work into the current stream that takes the device far longer than the caller."""
-    large = torch.eye(1024).to(device)
-    (large @ large).cpu()
-
-    def occupy():
-        result = large
-        for _ in range(8):
-            result = result @ result
-
-    return occupy
 
 
 # ---- memory that nobody has written ----
@@ -94,12 +86,14 @@ def test_an_operator_without_a_deterministic_way_is_refused_at_the_call(device, 
 
 
 @pytest.mark.parametrize("operation", [put, unpool])
-def test_a_call_made_before_the_mode_was_on_is_not_refused(device, busy, operation):
+@pytest.mark.accelerator("streams run beside the caller", only="sim")
+def test_a_call_made_before_the_mode_was_on_is_not_refused(device, module, operation):
     operation(device)
-    busy()
-    result = operation(device)
-    with deterministic():
-        assert error_of(lambda: None, device) is None
+    with hold(module.current_stream()) as gate:
+        threading.Timer(0.1, gate.open).start()  # the call itself may wait for the device
+        result = operation(device)
+        with deterministic():
+            assert error_of(lambda: None, device) is None
     assert_equal(result, operation("cpu"))
 
 
@@ -117,43 +111,42 @@ def test_with_warn_only_every_call_warns_in_python(device, operation, capfd):
 # ---- operators that have one ----
 
 
-def overwrite(where):
-    """Many values for few places: in order, the last one stays."""
-    values = torch.arange(100_000.0).to(where)
-    places = (torch.arange(100_000) % 4).to(where)
-    return torch.zeros(4).to(where).index_put_((places,), values)
+@pytest.fixture
+def overwrite(device):
+    """Puts many values into few places: in order, the last one stays."""
+    values = torch.arange(100_000.0).to(device)
+    places = (torch.arange(100_000) % 4).to(device)
+    return lambda: torch.zeros(4, device=device).index_put_((places,), values)
 
 
-def test_an_operator_with_a_deterministic_way_takes_it(device):
+def test_an_operator_with_a_deterministic_way_takes_it(overwrite):
     with deterministic():
         for _ in range(3):
-            assert overwrite(device).tolist() == [99_996.0, 99_997.0, 99_998.0, 99_999.0]
+            assert overwrite().tolist() == [99_996.0, 99_997.0, 99_998.0, 99_999.0]
 
 
 @pytest.mark.accelerator("streams run beside the caller", only="sim")
-def test_it_takes_the_way_of_the_call_by_running_at_once(device, module, busy):
+def test_it_takes_the_way_of_the_call_by_running_at_once(module, overwrite):
     """The mode is the process's: a kernel that ran later would see what it is by then."""
-    overwrite(device)
-    busy()
-    overwrite(device)
-    assert module.current_stream().query() is False
+    stream = module.current_stream()
+    overwrite()
+    with hold(stream):
+        overwrite()
+        assert stream.query() is False
     with deterministic():
-        overwrite(device)
-        busy()
-        overwrite(device)
-        assert module.current_stream().query() is True
+        overwrite()
+        with hold(stream, limit=0.1), pytest.raises(RuntimeError, match="nobody opened it"):
+            overwrite()  # has to wait for its turn
 
 
 @pytest.mark.accelerator("streams run beside the caller", only="sim")
-def test_other_operators_are_still_enqueued(device, module, busy):
+def test_other_operators_are_still_enqueued(device, module):
     x = torch.ones(4, 4, device=device)
     with deterministic():
         torch.erfinv(x), x.softmax(0)
-        module.synchronize()
-        busy()
-        torch.erfinv(x), x.softmax(0)
-        assert module.current_stream().query() is False
-    module.synchronize()
+        with hold(module.current_stream()):
+            torch.erfinv(x), x.softmax(0)
+            assert module.current_stream().query() is False
 
 
 # ---- what a plugin's kernel is told ----

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 
 import pytest
 import torch
-from helpers import output_of, still_works
+from helpers import RELEASE, output_of, still_works
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 pytestmark = pytest.mark.accelerator("the CPU has no device to trace")
@@ -103,7 +103,8 @@ def square(device):
 
 def test_the_device_is_among_the_supported_activities(device):
     assert ProfilerActivity.PrivateUse1 in torch.profiler.supported_activities()
-    assert device.type.upper() in str(ProfilerActivity.PrivateUse1)
+    if RELEASE >= (2, 12):  # before, PyTorch has one name for all devices
+        assert device.type.upper() in str(ProfilerActivity.PrivateUse1)
 
 
 def test_a_profile_without_arguments_traces_the_device(square, trace_of):
@@ -290,7 +291,8 @@ def test_each_device_has_lanes_of_its_own(device, other_device, trace_of):
     assert {kernel["pid"] for kernel in trace.of("kernel")} == {device.index, other_device.index}
     labels = {e["pid"]: e["args"]["name"] for e in trace.events if e["name"] == "process_name"}
     assert labels[0] == f"{device.type}:0" and labels[1] == f"{device.type}:1"
-    assert [each["id"] for each in trace.json["deviceProperties"]] == [0, 1]
+    ours = [each for each in trace.json["deviceProperties"] if "timedBy" in each]
+    assert [each["id"] for each in ours] == [0, 1]
 
 
 def test_the_work_of_several_threads_belongs_to_the_operators_of_each(square, trace_of):
@@ -618,6 +620,9 @@ def test_profiles_may_follow_each_other_with_and_without_work(square, trace_of):
     assert trace_of(lambda: None).work == []
 
 
+@pytest.mark.skipif(
+    RELEASE < (2, 12), reason="PyTorch's own profiles cannot be nested, on any device"
+)
 def test_a_second_profile_within_one_takes_over_as_on_the_cpu_and_the_next_is_whole(
     square, trace_of
 ):

@@ -1,7 +1,9 @@
 """An event recorded in one process is waited for in another."""
 
+import functools
 import os
 import signal
+import threading
 
 import pytest
 import sharing_child
@@ -9,7 +11,11 @@ import torch
 from sharing_child import Child
 from torch import multiprocessing
 
+import torchplug.testing
+
 pytestmark = pytest.mark.accelerator("its plugin can share events", only="sim")
+
+hold = functools.partial(torchplug.testing.hold, limit=20)
 
 
 @pytest.fixture(scope="module")
@@ -36,46 +42,55 @@ def test_it_is_an_event_like_any_other(device, module):
 
 def test_the_parent_waits_for_the_childs_record(device, module, child):
     event, x = module.Event(interprocess=True), torch.zeros(2, device=device)
-    child(sharing_child.record_after_work, event, x)
+    x * 1  # the first call of an operator may wait
+    child(sharing_child.record_behind_a_gate, event, x)
     side = module.Stream()
     side.wait_event(event)
     with module.stream(side):
         y = x * 1
-        side.synchronize()
+    assert side.query() is False and event.query() is False
+    child(sharing_child.open_the_gate)
+    side.synchronize()
     assert y.tolist() == [1, 1] and event.query()
 
 
 def test_synchronize_waits_for_the_childs_record(device, module, child):
     event, x = module.Event(interprocess=True), torch.zeros(2, device=device)
-    child(sharing_child.record_after_work, event, x)
-    event.synchronize()
-    assert x.tolist() == [1, 1]
+    child(sharing_child.record_behind_a_gate, event, x)
+    reached = []
+
+    def wait():
+        event.synchronize()
+        reached.append(event.query())
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    child(sharing_child.open_the_gate)
+    waiting.join()
+    assert reached == [True] and x.tolist() == [1, 1]
 
 
 def test_the_child_waits_for_the_parents_record(device, module, child):
     x = torch.zeros(2, device=device)
+    x.add_(0)  # the first call of an operator may wait
     child(sharing_child.keep, x)  # sending waits for the device, so it is sent before the work
     event = module.Event(interprocess=True)
     sent = event.ipc_handle()
-    matrix = torch.eye(1024, device=device)
-    (matrix @ matrix).sum().item()
-    for _ in range(10):
-        matrix = matrix @ matrix
-    x.add_(matrix[0, 0])
-    event.record()
-    assert child(sharing_child.wait_and_read_kept, sent) == [1, 1]
+    with hold(module.current_stream()):
+        x.add_(1)
+        event.record()
+        assert child(sharing_child.copy_what_is_kept_after, sent) is False
+        assert event.query() is False
+    assert child(sharing_child.kept_values) == [[1, 1], [1, 1]]
     child(sharing_child.let_go)
 
 
 def test_a_handle_opens_the_same_event(device, module):
     event = module.Event(interprocess=True)
     same = module.Event.from_ipc_handle(device, event.ipc_handle())
-    matrix = torch.eye(1024, device=device)
-    (matrix @ matrix).sum().item()
-    for _ in range(8):
-        matrix = matrix @ matrix
-    event.record()
-    assert not same.query()
+    with hold(module.current_stream()):
+        event.record()
+        assert same.query() is False
     same.synchronize()
     assert event.query()
 
@@ -83,7 +98,8 @@ def test_a_handle_opens_the_same_event(device, module):
 def test_a_process_that_ends_before_its_record_is_reached_holds_up_nobody(device, module, context):
     mortal = Child(context)
     event, x = module.Event(interprocess=True), torch.zeros(2, device=device)
-    mortal(sharing_child.record_after_much_work, event, x)
+    mortal(sharing_child.record_behind_a_gate, event, x)
+    assert event.query() is False
     os.kill(mortal.process.pid, signal.SIGKILL)
     event.synchronize()
     assert event.query()

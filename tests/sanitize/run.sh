@@ -15,7 +15,7 @@ case $sanitizer in
 esac
 here=$root/tests/sanitize
 # Faults are PyTorch's and the tests' own to handle. Leaks are looked for where tests/cpp/harness.h says.
-export ASAN_OPTIONS=handle_segv=0:detect_leaks=1:detect_odr_violation=0:abort_on_error=1
+export ASAN_OPTIONS=handle_segv=0:detect_leaks=1:detect_odr_violation=0:abort_on_error=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # Processes are forked before they start threads, but the sanitizer counts its own.
 export TSAN_OPTIONS=suppressions=$here/thread.supp:die_after_fork=0:halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1

@@ -1,0 +1,68 @@
+"""The device in a process that uses CUDA too."""
+
+import pytest
+import torch
+from helpers import assert_equal, still_works
+
+pytestmark = [
+    pytest.mark.accelerator("it is another device than CUDA"),
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+
+VALUES = {
+    "dense": lambda: torch.arange(6.0).reshape(2, 3),
+    "transposed": lambda: torch.arange(6.0).reshape(2, 3).t(),
+    "strided": lambda: torch.arange(20.0)[3::4],
+    "number": lambda: torch.tensor(3),
+    "empty": lambda: torch.empty(0, 3),
+    "complex": lambda: torch.tensor([1 + 2j]).conj(),
+    "bool": lambda: torch.tensor([True, False]),
+}
+
+
+@pytest.mark.parametrize("non_blocking", [False, True])
+@pytest.mark.parametrize("name", VALUES)
+def test_tensors_go_there_and_back(device, name, non_blocking):
+    expected = VALUES[name]()
+    there = expected.to(device).to("cuda", non_blocking=non_blocking)
+    assert there.is_cuda
+    torch.testing.assert_close(there.cpu(), expected, rtol=0, atol=0)
+    assert_equal(there.to(device, non_blocking=non_blocking), expected)
+
+
+def test_a_copy_converts(device):
+    x, y = torch.arange(4.0, device=device), torch.zeros(4, dtype=torch.int64, device="cuda")
+    assert y.copy_(x).tolist() == [0, 1, 2, 3]
+    assert x.copy_(y + 1).tolist() == [1, 2, 3, 4]
+
+
+def test_storages_go_there_and_back(device):
+    storage = torch.arange(3.0, device=device).untyped_storage()
+    assert storage.cuda().tolist() == storage.tolist()
+
+
+def test_gradients_pass_from_one_to_the_other(device):
+    x = torch.arange(3.0, device=device, requires_grad=True)
+    (x * 2).cuda().square().sum().backward()
+    assert_equal(x.grad, torch.tensor([0.0, 8.0, 16.0]))
+
+
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda ours, theirs: ours + theirs,
+        lambda ours, theirs: theirs + ours,
+        lambda ours, theirs: torch.erfinv(theirs, out=ours),
+        lambda ours, theirs: torch.cat([ours, theirs]),
+        lambda ours, theirs: ours @ theirs,
+        lambda ours, theirs: torch.where(ours > 0, ours, theirs),
+        lambda ours, theirs: torch.lerp(ours, theirs, 0.5),
+        lambda ours, theirs: ours.index_add_(0, torch.tensor([0, 1, 2]).cuda(), theirs),
+    ],
+    ids=["add", "reverse", "out", "cat", "matmul", "where", "lerp", "index"],
+)
+def test_an_operator_takes_tensors_of_one_of_them(device, mix):
+    ours, theirs = torch.ones(3, 3, device=device), torch.ones(3, 3, device="cuda")
+    with pytest.raises(RuntimeError, match=r"(?i)device"):
+        mix(ours, theirs)
+    assert still_works(device) and theirs.sum().item() == 9
