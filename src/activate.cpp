@@ -30,6 +30,10 @@ std::mutex activation_lock;
 // A layer lists what is left at the end: what the core only keeps to use it again is none of it.
 void release_caches() {
   if (is_forked()) return;
+  for (DeviceIndex device = 0; device < device_count(); ++device) {
+    if (is_open(device)) runtime().device_sync(plugin_index(device));
+  }
+  print_recorded_failures();  // what follows would throw them, to nobody
   try {
     DeviceAllocator::instance().emptyCache();
     host_allocator().empty_cache();

@@ -80,6 +80,21 @@ def keep(value):
     KEPT.append(value)
 
 
+def allocate_more_and_more(device):
+    for megabytes in (1, 3, 5, 30):
+        KEPT.append(torch.ones(megabytes << 18, device=device))
+    segments = [s for s in torchplug.device_module().memory_snapshot() if s["is_expandable"]]
+    assert segments, "no segment grows"
+
+
+def last_kept():
+    return KEPT[-1]
+
+
+def last_kept_sum():
+    return KEPT[-1].sum().item()
+
+
 def let_go():
     KEPT.clear()
     gc.collect()

@@ -181,6 +181,18 @@ def test_the_parent_writes_into_the_childs_memory(device, module, child, nothing
 
 
 @shares
+def test_memory_that_grew_in_place_is_shared(device, context):
+    growing = Child(context, PYTORCH_ALLOC_CONF="expandable_segments:True")
+    growing(sharing_child.allocate_more_and_more, device)
+    x = growing(sharing_child.last_kept)
+    x.add_(3)
+    torch.accelerator.synchronize(device)
+    assert growing(sharing_child.last_kept_sum) == 4 * x.numel()
+    del x
+    growing.end()
+
+
+@shares
 def test_views_of_one_storage_stay_views(device, child, nothing_left):
     x = torch.arange(8.0, device=device)
     first, second = child(sharing_child.addresses, x, x[2:4])
