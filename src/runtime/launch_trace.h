@@ -75,9 +75,8 @@ class ObservedLaunch {
 // Gives what call() gives, which hands the work over. describe() gives the Launch, if anybody listens.
 template <class Describe, class Call>
 plug_status launch(const Describe& describe, const Call& call) {
-  LaunchListener* listener = detail::launch_listener.load(std::memory_order_relaxed);
+  LaunchListener* listener = detail::launch_listener.load(std::memory_order_acquire);
   if (C10_LIKELY(listener == nullptr)) return call();
-  std::atomic_thread_fence(std::memory_order_acquire);
   detail::ObservedLaunch observed(*listener, describe());
   return observed.finish(call());
 }

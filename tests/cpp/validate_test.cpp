@@ -14,6 +14,7 @@
 
 #include "plugin/validate_messages.h"
 #include "runtime/device_allocator.h"
+#include "runtime/event.h"
 #include "sim_device.h"
 #include "tensors.h"
 
@@ -667,15 +668,19 @@ TEST(Validate, finds_nothing_in_a_little_of_everything) {
   on_sim([] {
     const Stream other = new_stream();
     const at::Tensor x = on_device(numbers({100, 30}));
-    at::Tensor y = x.t().add(1).contiguous();
+    const at::Tensor y = x.t().add(1).contiguous();
+    Event made(0, /*with_timing=*/false);
+    made.record(Stream::default_of(0));
+    made.block(other);
+    at::Tensor z;
     {
       const CurrentStream current(other);
-      y = y.mul(2);
+      z = y.mul(2);
       expect_same(on_device(numbers({50}), 1).to(device(0)), numbers({50}));
     }
     other.synchronize();
-    expect_same(y, numbers({100, 30}).t().add(1).mul(2).contiguous());
-    y = at::Tensor();
+    expect_same(z, numbers({100, 30}).t().add(1).mul(2).contiguous());
+    z = at::Tensor();
     DeviceAllocator::instance().emptyCache();
     synchronize_device(0);
     EXPECT_TRUE(validation_messages().empty());
