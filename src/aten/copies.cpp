@@ -52,7 +52,7 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
   const plug_tensor source = describe(from);
   const Stream stream = current_stream_of(to);
   ensure_open(stream.device());
-  const plug_stream handle = stream.handle();
+  plug_stream handle = stream.handle();
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kCopy,
                   .stream = stream,

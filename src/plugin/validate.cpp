@@ -1,6 +1,8 @@
 #include "plugin/validate.h"
 
-#include <cstring>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <string>
 
 #include "plugin/layer.h"
@@ -46,18 +48,14 @@ plug_status ask(Args... args) {
 template <class T>
 class Output {
  public:
-  explicit Output(const char* function) : function_(function) {
-    std::memset(&value_, kUntouched, sizeof value_);
-  }
+  explicit Output(const char* function) : function_(function), value_(std::bit_cast<T>(untouched())) {}
 
   T* place() { return &value_; }
   T value() const { return value_; }
 
   // Whether the plugin has given something.
   bool check(plug_status status) const {
-    T untouched;
-    std::memset(&untouched, kUntouched, sizeof untouched);
-    const bool is_written = std::memcmp(&value_, &untouched, sizeof value_) != 0;
+    const bool is_written = std::bit_cast<Bytes>(value_) != untouched();
     if (status == PLUG_OK && !is_written) {
       violate(Rule::kOutputMissing, std::string(function_) + " answered PLUG_OK but wrote no output.");
     }
@@ -69,7 +67,13 @@ class Output {
   }
 
  private:
-  static constexpr int kUntouched = 0x5C;
+  using Bytes = std::array<std::byte, sizeof(T)>;
+  static Bytes untouched() {
+    Bytes bytes;
+    bytes.fill(std::byte{0x5C});
+    return bytes;
+  }
+
   const char* function_;
   T value_;
 };

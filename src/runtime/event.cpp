@@ -45,7 +45,7 @@ void Event::block(const Stream& stream) const {
     refuse_in_capture(stream, "Waiting for an event that was recorded outside of the capture",
                       "Wait for it before the capture, or record it in the capture.");
   }
-  const plug_stream queue = stream.handle();
+  plug_stream queue = stream.handle();
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kWait, .stream = stream, .handle = queue, .call = "event_wait"};
   };

@@ -12,7 +12,7 @@ void copy_memory(const plug_mem& to, const plug_mem& from, uint64_t bytes, const
   if (any_capture()) {
     if (const auto capture = capture_of(stream)) capture->note("copy of " + std::to_string(bytes) + " bytes");
   }
-  const plug_stream handle = stream.handle();
+  plug_stream handle = stream.handle();
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kCopy,
                   .stream = stream,

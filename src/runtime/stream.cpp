@@ -169,7 +169,7 @@ void Stream::enqueue(HostJobPtr job) const {
   }
   // Without host_func only a stream that captures takes jobs.
   auto* enqueue_job = runtime().host_func != nullptr ? runtime().host_func : record_host_func;
-  const plug_stream queue = handle();
+  plug_stream queue = handle();
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kHost,
                   .stream = *this,
@@ -216,7 +216,7 @@ void Stream::synchronize() const {
   ensure_open(device_);
   refuse_in_capture(*this, "Waiting for a stream", "Wait before the capture or after a replay.");
   if (active_module().has_streams()) {
-    const plug_stream queue = handle();
+    plug_stream queue = handle();
     const auto describe = [&] {
       return Launch{.kind = Launch::Kind::kSync, .stream = *this, .handle = queue, .call = "stream_sync"};
     };

@@ -139,9 +139,6 @@ TEST(Splitting, settings_can_change_on_the_way) {
 }
 
 TEST(Splitting, a_setting_that_does_not_exist_is_named_in_one_sentence) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "what PyTorch's parser throws past its call_once leaves the sanitizer ignoring the thread";
-#endif
   for (const char* wrong : {"max_splt_size_mb:40", "max_split_size_mb", "max_split_size_mb:a",
                             "garbage_collection_threshold:7"}) {
     with_settings(wrong, [&] {

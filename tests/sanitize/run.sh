@@ -11,11 +11,17 @@ export PATH=$root/.venv/bin:$PATH OMP_NUM_THREADS=1
 
 # What a sanitizer cannot judge.
 skipped=standalone_loads_no_python
+chosen="not blocking_run and not costs_few"
 case $sanitizer in
   thread)
     build=$root/build-tsan library=libtsan.so
-    skipped=standalone # trains, and how PyTorch hands work to autograd's threads is not seen
-    export TORCHPLUG_SIM_MEMORY=1GiB # it leaves few addresses free, and a device takes 64 for each byte
+    # How PyTorch hands work to autograd's threads is not seen.
+    skipped=standalone
+    chosen="$chosen and not backward and not gradient"
+    # It leaves few addresses free, and a device takes 64 for each byte: too many with the memory that the
+    # tests of fragmentation want. Where PyTorch's parser throws, it goes on ignoring the thread.
+    export TORCHPLUG_SIM_MEMORY=1GiB
+    export GTEST_FILTER=-AllocatorFragmentation.*:Splitting.a_setting_that_does_not_exist*
     ;;
   *) build=$root/build-asan library=libasan.so ;;
 esac
@@ -45,5 +51,5 @@ export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 PYTHONMALLOC=malloc
 # Not in the checkout, whose own torchplug would be found first.
 cd "$build"
 TORCHPLUG_SANITIZED_SITE=$site PYTHONPATH=$here TORCHPLUG_DEVICE=$build/devices/sim/libsim.so LD_PRELOAD=$preload \
-  python -m pytest -q -x -p no:cacheprovider -k "not blocking_run and not costs_few" \
+  python -m pytest -q -x -p no:cacheprovider -k "$chosen" \
   "$root/tests/python/test_threads.py" "$root/tests/python/test_asynchrony.py"
