@@ -401,8 +401,8 @@ typedef struct plug_runtime {
   ** mem_reserve sets addresses aside; mem_map puts memory behind a part of them
   ** and mem_unmap takes it away again, both in multiples of map_bytes of the
   ** device's info. What is mapped is used as what mem_alloc gave, under the same
-  ** base, host_view and ipc_export included. The host has synced before it unmaps, and unmaps
-  ** all before it gives the addresses back.
+  ** base, host_view and ipc_export included. The host has synced before it
+  ** unmaps, and unmaps all before it gives the addresses back.
   ** Absent: the host asks mem_alloc for one piece after the other. */
   plug_status (*mem_reserve)(int32_t device, uint64_t bytes, void **base);
   plug_status (*mem_unreserve)(int32_t device, void *base);
