@@ -118,7 +118,7 @@ def measure(
     measuring = Measuring(places, settings)
     for device in FOLDERS:
         if device not in places.plugins:
-            titles = "; ".join(group.title for group in rows.groups_of(device))
+            titles = "; ".join(g.title for g in rows.GROUPS if device in (g.device, g.against))
             measuring.notes.append(f"Rows left out, because {device} is not here: {titles}.")
             continue
         progress(f"Measuring {device} from Python")
