@@ -34,7 +34,7 @@ BROKEN = [
     ("one_stream", "stream-independent", "not finished after 2 s"),
     ("one_stream", "stream-default", "not finished after 2 s"),
     ("early_query", "stream-query", "answered: ok"),
-    ("early_sync", "stream-order", "did not run in the order given"),
+    ("early_sync", "stream-sync", "work of the stream had not run"),
     ("waits_to_destroy", "stream-destroy", "stream_destroy, which does not wait"),
     ("never_ready", "event-never-recorded", "not ready"),
     ("latest_record", "event-record-again", "recorded again elsewhere since"),

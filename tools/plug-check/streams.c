@@ -99,6 +99,21 @@ static void destroy(void) {
   }
 }
 
+static void sync_waits(void) {
+  /* Several: on a busy machine a call that does not wait may still come back late. */
+  enum { ROUNDS = 5 };
+  atomic_int ran = 0;
+  need_host_func();
+  plug_stream streams[] = {NULL, new_stream()};
+  for (int i = 0; i < 2 * ROUNDS; i++) {
+    run_on(streams[i % 2], sleep_a_little, NULL);
+    run_on(streams[i % 2], count_up, &ran);
+    doing("stream_sync");
+    ok(rt.stream_sync(device, streams[i % 2]), "stream_sync");
+    expect(ran == i + 1, "when stream_sync returned, work of the stream had not run");
+  }
+}
+
 static void device_sync_waits(void) {
   enum { STREAMS = 4 };
   atomic_int ran = 0;
@@ -165,6 +180,9 @@ const struct check stream_checks[] = {
     {.name = "stream-destroy",
      .promise = "stream_destroy does not wait, and the work is done all the same",
      .run = destroy},
+    {.name = "stream-sync",
+     .promise = "stream_sync waits for the work of its stream",
+     .run = sync_waits},
     {.name = "stream-device-sync",
      .promise = "device_sync waits for every stream",
      .run = device_sync_waits},
