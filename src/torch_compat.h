@@ -2,10 +2,12 @@
 // What differs between the releases of PyTorch that torchplug is built against.
 
 #include <c10/core/AllocatorConfig.h>
+#include <torch/headeronly/version.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <type_traits>
 
@@ -63,6 +65,15 @@ constexpr OpType reduce_scatter_tensor_coalesced() {
   } else {
     return OpType::_REDUCE_SCATTER_BASE;
   }
+}
+
+// Held while a process group of the host is given work. gloo tells the flight recorder of each collective,
+// and before 2.13 (pytorch/pytorch#179449) that changes a map without a lock: two groups on two threads
+// crash.
+inline std::unique_lock<std::mutex> lock_flight_recorder() {
+  static std::mutex mutex;
+  constexpr bool locks_itself = TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13;
+  return locks_itself ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
 }
 
 // A lane of a trace: before 2.13 its constructor takes the members in another order.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aten/host_scope.h"
+#include "torch_compat.h"
 
 namespace torchplug {
 namespace {
@@ -112,7 +113,10 @@ void Exchange::start() noexcept {
       TORCH_CHECK(!progress_->is_aborted, kAborted);
     }
     const HostScope scope;
-    Works works = begin_();
+    Works works = [this] {
+      const auto guard = compat::lock_flight_recorder();
+      return begin_();
+    }();
     std::lock_guard lock(progress_->lock);
     progress_->works = std::move(works);
     progress_->is_started = true;
