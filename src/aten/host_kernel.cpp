@@ -8,6 +8,7 @@
 #include "aten/host_scope.h"
 #include "aten/operator_job.h"
 #include "aten/shape.h"
+#include "aten/storage_operators.h"
 #include "aten/whole_copy.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
@@ -163,6 +164,7 @@ void HostKernel::run_on_host(torch::jit::Stack& work, const Stream& stream, Loan
 std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results) {
   if (loan.has_resized()) return nullptr;
   auto plan = std::make_shared<HostPlan>();
+  size_t shaped = 0;
   for (const c10::IValue& value : results) {
     const at::Tensor& result = value.toTensor();
     HostPlan::Output output;
@@ -171,11 +173,13 @@ std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results)
       if (result.is_conj() || result.is_neg()) return nullptr;
       output.argument = loan.position_of(result);
       if (output.argument < 0 && loan.shares_memory(result)) return nullptr;
+      output.is_shaped = output.argument >= 0 && loan.is_shaped(output.argument);
+      if (output.is_shaped) ++shaped;
     }
     output.shape = OutputShape::of(result);
     plan->outputs.push_back(std::move(output));
   }
-  return plan;
+  return shaped == loan.shaped_count() ? plan : nullptr;
 }
 
 std::shared_ptr<HostPlan> HostKernel::plan_by_shape(Arguments arguments) const {
@@ -184,7 +188,18 @@ std::shared_ptr<HostPlan> HostKernel::plan_by_shape(Arguments arguments) const {
   return plan;
 }
 
+// Outputs that came empty look as the kernel would have made them, before it runs.
+void HostKernel::shape_outputs(const torch::jit::Stack& stack, const HostPlan& plan) const {
+  for (const HostPlan::Output& output : plan.outputs) {
+    if (C10_LIKELY(!output.is_shaped)) continue;
+    const at::Tensor tensor = tensor_argument(stack, output.argument);
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(output.shape.sizes, output.shape.strides);
+    fit_storage(tensor);
+  }
+}
+
 void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+  shape_outputs(stack, plan);
   const bool is_captured = is_capturing(stream);
   const bool in_order = runtime().host_func != nullptr || is_captured;
   auto job = OperatorJob::take(facts_);
@@ -235,6 +250,7 @@ void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Str
 // A staged call in the order of the stream: copies to host memory of the job's own, the CPU's kernel there,
 // and copies back.
 void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+  shape_outputs(stack, plan);
   const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
   Loan loan(LoanKind::kStage, stream);
   loan.add_all(arguments, facts_.writes);

@@ -28,7 +28,8 @@ struct HostPlan {
 
   struct Output {
     OutputShape shape;
-    int64_t argument = -1;  // the place, among the tensor arguments, of the one it is; -1: a new tensor
+    int64_t argument = -1;   // the place, among the tensor arguments, of the one it is; -1: a new tensor
+    bool is_shaped = false;  // the argument comes without elements and gets this shape
 
     bool is_new() const { return shape.is_tensor && argument < 0; }
   };
@@ -61,6 +62,7 @@ class HostKernel {
   void run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;
+  void shape_outputs(const torch::jit::Stack& stack, const HostPlan& plan) const;
   std::shared_ptr<HostPlan> plan_by_shape(Arguments arguments) const;
   static std::shared_ptr<HostPlan> learn(const Loan& loan, Arguments results);
   HostGenerator replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const;

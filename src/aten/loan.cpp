@@ -86,8 +86,11 @@ void Loan::merge_buffers() {
 void Loan::open() {
   if (kind_ == LoanKind::kStage) merge_buffers();
   for (Buffer& buffer : buffers_) fill(buffer, *c10::GetCPUAllocator());
-  // What was read is there, and so is everything a borrowed tensor depends on.
-  if (kind_ != LoanKind::kMetadata) stream_.synchronize();
+  // What was read is there, and so is everything a borrowed tensor depends on. Where there is nothing to
+  // read, nothing is waited for.
+  const auto has_bytes = [](const Buffer& buffer) { return buffer.bytes != 0; };
+  if (kind_ != LoanKind::kMetadata && std::any_of(buffers_.begin(), buffers_.end(), has_bytes))
+    stream_.synchronize();
   make_host_tensors();
 }
 
@@ -152,10 +155,10 @@ torch::jit::Stack Loan::host_arguments(Arguments arguments) const {
 }
 
 void Loan::settle() {
-  for (const Buffer& buffer : buffers_) {
-    if (buffer.written) fit_storage(buffer);
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i].written) fit_storage(i);
   }
-  for (const Entry& entry : entries_) {
+  for (Entry& entry : entries_) {
     if (!entry.written) continue;
     write_back(entry);
     settle_shape(entry);
@@ -164,10 +167,13 @@ void Loan::settle() {
 }
 
 // A kernel that resized an output has moved the CPU storage; the device's has to grow with it.
-void Loan::fit_storage(const Buffer& buffer) {
+void Loan::fit_storage(size_t place) {
+  const Buffer& buffer = buffers_[place];
   const bool moved = buffer.host.data() != buffer.data || buffer.host.nbytes() != buffer.bytes;
   if (!moved) return;
-  has_resized_ = true;
+  has_resized_ = has_resized_ || std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+                   return entry.buffer == place && entry.original.numel() != 0;
+                 });
   const uint64_t end = buffer.span.begin + buffer.host.nbytes();
   const c10::Storage storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(buffer.storage));
   if (end > buffer.storage->nbytes()) at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, end);
@@ -183,7 +189,7 @@ void Loan::write_back(const Entry& entry) {
   bytes_moved_ += span.bytes();
 }
 
-void Loan::settle_shape(const Entry& entry) {
+void Loan::settle_shape(Entry& entry) {
   if (entry.host.is_conj() != entry.original.is_conj()) entry.original._set_conj(entry.host.is_conj());
   if (entry.host.is_neg() != entry.original.is_neg()) entry.original._set_neg(entry.host.is_neg());
   const int64_t offset = entry.host.storage_offset() + items_before(buffers_[entry.buffer].span, entry.host);
@@ -191,7 +197,8 @@ void Loan::settle_shape(const Entry& entry) {
                     entry.host.strides() == entry.original.strides() &&
                     offset == entry.original.storage_offset();
   if (same) return;
-  has_resized_ = true;
+  entry.is_shaped = entry.original.numel() == 0 && offset == entry.original.storage_offset();
+  has_resized_ = has_resized_ || !entry.is_shaped;
   entry.original.unsafeGetTensorImpl()->set_sizes_and_strides(entry.host.sizes(), entry.host.strides(),
                                                               offset);
 }
@@ -200,6 +207,11 @@ void Loan::settle_quantizer(const Entry& entry) {
   const at::QuantizerPtr now = quantizer_of(entry.host);
   if (now != quantizer_of(entry.original))
     set_quantizer(entry.original, move_quantizer(now, entry.original.device()));
+}
+
+size_t Loan::shaped_count() const {
+  const auto is_shaped = [](const Entry& entry) { return entry.is_shaped; };
+  return static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), is_shaped));
 }
 
 int64_t Loan::position_of(const at::Tensor& host) const {

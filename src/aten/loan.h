@@ -47,6 +47,11 @@ class Loan {
   int64_t position_of(const at::Tensor& host) const;
   bool shares_memory(const at::Tensor& host) const;
 
+  // Whether the kernel gave a shape to the tensor in the given place, which came without elements: how
+  // outputs are made that are not known beforehand.
+  bool is_shaped(int64_t position) const { return entries_[static_cast<size_t>(position)].is_shaped; }
+  size_t shaped_count() const;
+  // Whether it changed the shape, or moved the memory, of a tensor that had elements.
   bool has_resized() const { return has_resized_; }
   uint64_t bytes_moved() const { return bytes_moved_; }
 
@@ -65,6 +70,7 @@ class Loan {
     at::Tensor host;
     size_t buffer;
     bool written;
+    bool is_shaped = false;
   };
 
   size_t find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written);
@@ -72,9 +78,9 @@ class Loan {
   void fill(Buffer& buffer, c10::Allocator& allocator);
   void make_host_tensors();
   static at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer);
-  void fit_storage(const Buffer& buffer);
+  void fit_storage(size_t place);
   void write_back(const Entry& entry);
-  void settle_shape(const Entry& entry);
+  void settle_shape(Entry& entry);
   static void settle_quantizer(const Entry& entry);
   static at::Tensor make_view(const Entry& entry, const at::Tensor& host);
   const Entry* find(const at::Tensor& original) const;

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_set>
+
+#include "immortal.h"
 
 namespace torchplug {
 namespace {
@@ -89,6 +92,25 @@ std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& func
   return std::nullopt;
 }
 
+bool has_data_tag(const c10::OperatorHandle& op) {
+  return op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+}
+
+// The names of operators whose outputs have a shape that data decide. Not every overload says it of itself:
+// index does, index.Tensor_out does not.
+const std::unordered_set<std::string>& shaped_by_data() {
+  static const auto& names = *immortal<const std::unordered_set<std::string>>([] {
+    auto& dispatcher = c10::Dispatcher::singleton();
+    std::unordered_set<std::string> found;
+    for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+      const auto op = dispatcher.findSchema(name);
+      if (op && has_data_tag(*op)) found.insert(name.name);
+    }
+    return found;
+  }());
+  return names;
+}
+
 bool is_scalar(const c10::TypePtr& type) {
   if (const auto* optional = type->castRaw<c10::OptionalType>()) return is_scalar(optional->getElementType());
   return type->kind() == c10::TypeKind::NumberType || type->kind() == c10::TypeKind::FloatType;
@@ -130,7 +152,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   is_aten = op.operator_name().getNamespace() == "aten";
   is_random = op.hasTag(at::Tag::nondeterministic_seeded);
   shape_needs_scalars = !has_tensor_input;
-  shape_needs_data = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+  shape_needs_data = has_data_tag(op) || (is_out_form && shaped_by_data().contains(op.operator_name().name));
   has_deterministic_way = is_among(kHasDeterministicWay, op.operator_name().name);
   refuses_determinism = is_among(kRefusesDeterminism, op.operator_name().name);
   takes_host_indices = is_among(kHostIndices, op.operator_name().name);

@@ -1,3 +1,5 @@
+#include "aten/storage_operators.h"
+
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -12,9 +14,7 @@
 #include "runtime/device_allocator.h"
 
 namespace torchplug {
-namespace {
 
-// Grows the storage to what the tensor spans, if it has to. A tensor without elements spans nothing.
 void fit_storage(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return;
   const size_t bytes = at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize(),
@@ -23,6 +23,8 @@ void fit_storage(const at::Tensor& tensor) {
     at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(tensor.storage(), bytes);
   }
 }
+
+namespace {
 
 const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef sizes,
                           std::optional<at::MemoryFormat> memory_format) {

@@ -67,7 +67,7 @@ class TypedKernel<Return(Args...)> {
   // One new tensor; or, in place, the first argument again.
   static bool is_simple(const HostPlan& plan) {
     const HostPlan::Output& output = plan.outputs[0];
-    return kInPlace ? output.argument == 0 : output.is_new();
+    return kInPlace ? output.argument == 0 && !output.is_shaped : output.is_new();
   }
 
   Return run_bound(const BoundPlan& plan, const PlanKey& key, const Stream& stream, Args... args) {

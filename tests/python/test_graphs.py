@@ -81,6 +81,22 @@ def test_views_fills_and_strided_copies_are_captured(device, module):
     assert_equal(zeroed, torch.zeros(5))
 
 
+def test_operators_that_resize_their_outputs_are_captured(device, module):
+    x = torch.zeros(3, 4, device=device)
+
+    def work():
+        shifted = x.abs() + torch.arange(4, device=device)
+        return shifted, torch.isfinite(shifted), torch.kthvalue(x, 2)
+
+    graph, (shifted, finite, (second, place)) = capture(module, work)
+    given = torch.tensor([[-1.0, 2, torch.inf, 4], [5, -6, 7, 8], [0, 0, -1, torch.nan]])
+    x.copy_(given)
+    graph.replay()
+    assert_equal(shifted, given.abs() + torch.arange(4))
+    assert_equal(finite, (given.abs() + torch.arange(4)).isfinite())
+    assert_equal((second, place), tuple(given.kthvalue(2)))
+
+
 def test_numbers_of_the_host_are_read_at_the_capture(device, module):
     x = torch.ones(3, device=device)
     factor = torch.tensor(3.0)

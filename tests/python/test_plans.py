@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 import torch
-from helpers import assert_same
+from helpers import assert_same, tensors_in
 
 
 @contextlib.contextmanager
@@ -191,3 +191,85 @@ def test_a_tensor_may_be_filled_with_a_part_of_itself_again_and_again(device):
         x.fill_(x.view(torch.int8)[3])
         there.fill_(there.view(torch.int8)[3])
         assert torch.equal(there.cpu(), x)
+
+
+# ---- outputs that come empty ----
+
+
+def assert_alike(actual, expected):
+    """Equal values, laid out in memory the same way."""
+    assert_same(actual, expected)
+    assert actual.stride() == expected.stride()
+
+
+# PyTorch gives these an empty tensor to resize.
+RESIZING = {
+    "abs": (torch.abs, (image().to(memory_format=torch.channels_last),)),
+    "abs_of_a_transposed_matrix": (torch.abs, (matrix(4, 3).t(),)),
+    "isfinite": (torch.isfinite, (image()[:, :, ::2],)),
+    "logical_and": (torch.logical_and, (matrix(3, 4), matrix(4).bool())),
+    "complex": (torch.complex, (matrix(3, 4).t(), matrix(4, 3))),
+    "kthvalue": (torch.kthvalue, (matrix(3, 4), 2)),
+}
+
+
+@pytest.mark.parametrize("name", RESIZING)
+def test_an_output_that_comes_empty_is_shaped_the_same_every_time(device, name):
+    op, arguments = RESIZING[name]
+    expected = op(*arguments)
+    there = [x.to(device) if isinstance(x, torch.Tensor) else x for x in arguments]
+    for _ in range(3):
+        made = tensors_in(op(*there))
+        for actual, wanted in zip(made, tensors_in(expected), strict=True):
+            assert_alike(actual, wanted)
+
+
+def test_an_empty_tensor_given_for_the_output_is_shaped_the_same_every_time(device):
+    x = matrix(4, 3).t()
+    for _ in range(3):
+        out, expected = torch.empty(0, device=device), torch.empty(0)
+        assert torch.mul(x.to(device), 2, out=out) is out
+        assert_alike(out, torch.mul(x, 2, out=expected))
+
+
+def test_an_empty_part_given_for_the_output_writes_over_what_follows_it(device):
+    """What PyTorch does on every device, if there is room in the storage."""
+    for _ in range(3):
+        whole, there = torch.zeros(10), torch.zeros(10, device=device)
+        torch.abs(-matrix(4), out=whole[3:3])
+        torch.abs(-matrix(4).to(device), out=there[3:3])
+        assert_same(there, whole)
+        assert whole[3:7].count_nonzero() == 4
+
+
+def test_a_full_tensor_given_for_the_output_is_resized_with_a_warning_every_time(device):
+    for _ in range(3):
+        out = torch.ones(2, device=device)
+        with pytest.warns(UserWarning, match="was resized"):
+            torch.abs(matrix(3, 4).to(device), out=out)
+        assert_same(out, matrix(3, 4))
+
+
+@pytest.mark.parametrize("count", [3, 5, 1])
+def test_an_output_whose_size_data_decide_is_measured_every_time(device, count):
+    x = torch.arange(8.0)
+    mask = x < count
+    for op, arguments in [
+        (torch.nonzero, (mask,)),
+        (torch.masked_select, (x, mask)),
+        (torch.ops.aten.index.Tensor_out, (x, [mask])),
+    ]:
+        there = [
+            [y.to(device) for y in given] if isinstance(given, list) else given.to(device)
+            for given in arguments
+        ]
+        dtype = torch.int64 if op is torch.nonzero else torch.float32
+        out = torch.empty(0, dtype=dtype, device=device)
+        expected = torch.empty(0, dtype=dtype)
+        assert_alike(op(*there, out=out), op(*arguments, out=expected))
+
+
+def test_ranges_of_ever_new_lengths_are_right(device):
+    for end in range(1, 40):
+        assert_same(torch.arange(end, device=device), torch.arange(end))
+        assert_same(torch.eye(end, device=device), torch.eye(end))
