@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "immortal.h"
-#include "profiler/clock_map.h"
 #include "profiler/plugin_profiler.h"
 
 namespace torchplug {
@@ -15,7 +14,7 @@ namespace {
 
 // So often are the records of a device fetched while a trace runs.
 constexpr uint64_t kLaunchesBetweenVisits = 4096;
-// Both clocks are read so many times, and the reading that took the shortest counts.
+// Both clocks are read so many times; the reading that took the shortest says the most.
 constexpr int kClockReadings = 5;
 
 CopyEnd end_of(const plug_mem* memory) {
@@ -156,20 +155,15 @@ void DeviceTrace::use_events(Lane& lane) {
   lane.first = read_clocks(lane);
 }
 
-DeviceTrace::Moment DeviceTrace::read_clocks(const Lane& lane) {
-  Moment best;
-  HostTime shortest = std::numeric_limits<HostTime>::max();
+DeviceTrace::Readings DeviceTrace::read_clocks(const Lane& lane) {
+  Readings readings;
   for (int i = 0; i < kClockReadings; ++i) {
     const HostTime before = c10::getApproximateTime();
     const int64_t device =
         lane.timing == Timing::kRecords ? read_plugin_clock(lane.device) : lane.timer->now();
-    const HostTime took = c10::getApproximateTime() - before;
-    if (took < shortest) {
-      shortest = took;
-      best = {device, before + took / 2};
-    }
+    readings.push_back({device, before, c10::getApproximateTime()});
   }
-  return best;
+  return readings;
 }
 
 // ---- the launches ----
@@ -261,7 +255,7 @@ void DeviceTrace::collect(Lane& lane) {
 
 // The plugin knows best what it did; what it does not say, the launch does.
 void DeviceTrace::take(const Lane& lane, const plug_record& record) {
-  if (record.start < lane.first.device) return;  // of somebody who recorded before
+  if (record.start < lane.first.front().device) return;  // of somebody who recorded before
   std::lock_guard lock(trace_lock_);
   const Entry* entry = find(record.label);
   DeviceWork work = entry != nullptr ? work_of(entry->record) : DeviceWork{};
@@ -311,7 +305,7 @@ FinishedTrace DeviceTrace::stop() {
     }
     ending.to_unix = converter_->makeConverter();
   }
-  std::vector<Moment> last;
+  std::vector<Readings> last;
   last.reserve(ending.lanes.size());
   for (const LanePointer& lane : ending.lanes) last.push_back(finish(*lane));
   {
@@ -331,7 +325,7 @@ FinishedTrace DeviceTrace::stop() {
 }
 
 // What failed on the device is for the user's next synchronisation to say, so nothing is thrown here.
-DeviceTrace::Moment DeviceTrace::finish(Lane& lane) {
+DeviceTrace::Readings DeviceTrace::finish(Lane& lane) {
   if (!is_open(lane.device)) return lane.first;
   runtime().device_sync(plugin_index(lane.device));
   try {
@@ -360,15 +354,26 @@ void DeviceTrace::add_launches(Ending& ending, FinishedTrace& trace) {
   }
 }
 
-void DeviceTrace::add_works(Ending& ending, FinishedTrace& trace, const Lane& lane, const Moment& last) {
+std::vector<ClockReading> DeviceTrace::on_unix_clock(const Ending& ending, const Readings& readings) {
+  std::vector<ClockReading> converted;
+  for (const Reading& reading : readings) {
+    converted.push_back({reading.device, ending.to_unix(reading.before), ending.to_unix(reading.after)});
+  }
+  return converted;
+}
+
+void DeviceTrace::add_works(Ending& ending, FinishedTrace& trace, const Lane& lane, const Readings& last) {
   trace.devices.emplace_back(lane.device, lane.timing);
   if (lane.lost != 0) {
     trace.errors.push_back("The plugin had no room for " + std::to_string(lane.lost) + " records of device " +
                            std::to_string(int{lane.device}) + ".");
   }
-  const ClockMap clock({lane.first.device, ending.to_unix(lane.first.host)},
-                       {last.device, ending.to_unix(last.host)});
+  ClockMap clock(on_unix_clock(ending, lane.first), on_unix_clock(ending, last));
   const uint32_t first_id = trace.launches.empty() ? 0 : trace.launches.front().id;
+  for (const Timed& timed : ending.timed) {
+    if (timed.work.device != lane.device || timed.launch == 0) continue;
+    clock.follow(timed.work.start, trace.launches[timed.launch - first_id].begin);
+  }
   for (Timed& timed : ending.timed) {
     if (timed.work.device != lane.device) continue;
     DeviceWork& work = trace.works.emplace_back(std::move(timed.work));
@@ -376,8 +381,8 @@ void DeviceTrace::add_works(Ending& ending, FinishedTrace& trace, const Lane& la
     work.end = clock.to_host(work.end);
     if (timed.launch == 0) continue;
     work.launch = &trace.launches[timed.launch - first_id];
-    // Nothing begins before it is launched: where it seems to, the clocks were not read at quite the same
-    // moment. To move its end too could move it past the start of what follows.
+    // Where it seems to begin before its launch, clocks drift. To move its end too could move it past the
+    // start of what follows.
     work.start = std::max(work.start, work.launch->begin);
     work.end = std::max(work.end, work.start);
   }

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/clock_map.h"
 #include "profiler/correlation.h"
 #include "profiler/event_timer.h"
 #include "runtime/launch_trace.h"
@@ -89,11 +90,13 @@ class DeviceTrace final : public LaunchListener {
   using HostTime = c10::approx_time_t;
   using Converter = c10::ApproximateClockToUnixTimeConverter;
 
-  // One moment on two clocks, the host's being the one that PyTorch's profiler reads.
-  struct Moment {
-    int64_t device = 0;
-    HostTime host = 0;
+  // The device's clock between two looks at the host's, which is the one that PyTorch's profiler reads.
+  struct Reading {
+    int64_t device;
+    HostTime before;
+    HostTime after;
   };
+  using Readings = std::vector<Reading>;
 
   // A device in use.
   struct Lane {
@@ -105,7 +108,7 @@ class DeviceTrace final : public LaunchListener {
     DeviceIndex device;
     Timing timing = Timing::kCalls;
     std::unique_ptr<EventTimer> timer;
-    Moment first;
+    Readings first;
     uint64_t launches = 0;
     uint64_t lost = 0;
   };
@@ -135,7 +138,7 @@ class DeviceTrace final : public LaunchListener {
   LanePointer make_lane(DeviceIndex device);
   void use_records(Lane& lane);
   void use_events(Lane& lane);
-  static Moment read_clocks(const Lane& lane);
+  static Readings read_clocks(const Lane& lane);
   void collect(Lane& lane);
   void take(const Lane& lane, const plug_record& record);
   void note(const std::string& what);
@@ -151,9 +154,10 @@ class DeviceTrace final : public LaunchListener {
     std::vector<Timed> timed;
     std::function<c10::time_t(HostTime)> to_unix;
   };
-  Moment finish(Lane& lane);
+  Readings finish(Lane& lane);
   static void add_launches(Ending& ending, FinishedTrace& trace);
-  static void add_works(Ending& ending, FinishedTrace& trace, const Lane& lane, const Moment& last);
+  static void add_works(Ending& ending, FinishedTrace& trace, const Lane& lane, const Readings& last);
+  static std::vector<ClockReading> on_unix_clock(const Ending& ending, const Readings& readings);
 
   // The plugin is not called under it: a launch may hold the plugin's lock and wait for this one.
   std::mutex trace_lock_;  // guards what follows

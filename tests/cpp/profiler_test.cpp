@@ -16,15 +16,18 @@ namespace {
 
 using namespace torchplug_test;
 
+// A reading that took no time.
+std::vector<ClockReading> exact(int64_t device, int64_t host) { return {{device, host, host}}; }
+
 TEST(ClockMap, a_clock_with_another_zero_is_shifted) {
-  const ClockMap map({100, 5000}, {300, 5200});
+  const ClockMap map(exact(100, 5000), exact(300, 5200));
   EXPECT_EQ(map.to_host(100), 5000);
   EXPECT_EQ(map.to_host(250), 5150);
   EXPECT_EQ(map.to_host(0), 4900);
 }
 
 TEST(ClockMap, a_clock_that_runs_faster_is_slowed) {
-  const ClockMap map({1'000, 0}, {4'000, 1'500});
+  const ClockMap map(exact(1'000, 0), exact(4'000, 1'500));
   EXPECT_EQ(map.to_host(1'000), 0);
   EXPECT_EQ(map.to_host(2'000), 500);
   EXPECT_EQ(map.to_host(4'000), 1'500);
@@ -34,14 +37,30 @@ TEST(ClockMap, times_as_large_as_those_since_1970_keep_their_nanoseconds) {
   constexpr int64_t kHost = 1'800'000'000'000'000'000;
   constexpr int64_t kDevice = 7'000'000'000'000'000;
   constexpr int64_t kHour = 3'600'000'000'000;
-  const ClockMap map({kDevice, kHost}, {kDevice + kHour, kHost + kHour});
+  const ClockMap map(exact(kDevice, kHost), exact(kDevice + kHour, kHost + kHour));
   EXPECT_EQ(map.to_host(kDevice + 1), kHost + 1);
   EXPECT_EQ(map.to_host(kDevice + kHour - 1), kHost + kHour - 1);
 }
 
 TEST(ClockMap, one_moment_is_enough) {
-  const ClockMap map({100, 5000}, {100, 5003});
+  const ClockMap map(exact(100, 5000), exact(100, 5000));
   EXPECT_EQ(map.to_host(130), 5030);
+}
+
+TEST(ClockMap, a_slow_reading_is_no_drift) {
+  // The clocks are 1,000 apart; each second reading was held up, on either side of the device's.
+  const ClockMap map({{100, 1'090, 1'110}, {200, 1'190, 9'000}}, {{300, 400, 1'310}, {400, 1'395, 1'500}});
+  EXPECT_EQ(map.to_host(500) - map.to_host(300), 200);
+  EXPECT_NEAR(static_cast<double>(map.to_host(300)), 1'300, 10);
+}
+
+TEST(ClockMap, nothing_precedes_its_launch) {
+  ClockMap map({{100, 1'000, 1'200}}, {{300, 1'200, 1'400}});
+  map.follow(150, 1'190);
+  EXPECT_GE(map.to_host(150), 1'190);
+  EXPECT_EQ(map.to_host(250) - map.to_host(150), 100);
+  map.follow(150, 1'000'000);  // which no reading allows
+  EXPECT_EQ(map.to_host(150), 1'250);
 }
 
 // How far two readings of the clocks may be apart on a machine that does other things, too.
