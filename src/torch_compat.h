@@ -13,17 +13,13 @@
 
 // torch.accelerator.Graph, and the registry that a device enters its graphs in, are there from 2.12 on.
 #if __has_include(<ATen/core/GraphImplInterface.h>)
-#define TORCHPLUG_HAS_ACCELERATOR_GRAPH 1
-#else
-#define TORCHPLUG_HAS_ACCELERATOR_GRAPH 0
+#define TORCHPLUG_HAS_ACCELERATOR_GRAPH
 #endif
 
 // Kineto's headers, in the wheel, include {fmt}'s, which not every wheel has. Only what is compiled with
 // Kineto's folder among its include paths may ask.
 #if __has_include(<libkineto.h>) && __has_include(<fmt/format.h>)
-#define TORCHPLUG_HAS_KINETO 1
-#else
-#define TORCHPLUG_HAS_KINETO 0
+#define TORCHPLUG_HAS_KINETO
 #endif
 
 namespace torchplug::compat {

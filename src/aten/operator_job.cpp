@@ -70,7 +70,10 @@ bool OperatorJob::has_new_outputs() const {
 // A call consumes its arguments: a job that runs again keeps its own.
 void OperatorJob::run() {
   if (thread_count_ != 0 && at::get_num_threads() != thread_count_) at::set_num_threads(thread_count_);
-  if (C10_LIKELY(!is_repeated_)) return run(arguments_);
+  if (C10_LIKELY(!is_repeated_)) {
+    run(arguments_);
+    return;
+  }
   generator_.seed_for_run();
   torch::jit::Stack arguments = arguments_;
   run(arguments);

@@ -16,10 +16,12 @@ namespace {
 
 using OptionalTensor = std::optional<at::Tensor>;
 
-bool is_given(const OptionalTensor& tensor) { return tensor.has_value() && tensor->defined(); }
+// Undefined if it is not given.
+at::Tensor tensor_of(const OptionalTensor& tensor) { return tensor.value_or(at::Tensor()); }
 
-at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
-  return is_given(bias) ? gates.add(*bias) : gates;
+at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& given) {
+  const at::Tensor bias = tensor_of(given);
+  return bias.defined() ? gates.add(bias) : gates;
 }
 
 at::Tensor sigmoid_slope(const at::Tensor& value) { return value.mul(value.neg().add_(1)); }
@@ -40,20 +42,22 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input
   return {hy, cy, at::cat({in, forget, cell, out}, 1)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(const OptionalTensor& grad_hy,
-                                                                  const OptionalTensor& grad_cy,
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(const OptionalTensor& given_hy,
+                                                                  const OptionalTensor& given_cy,
                                                                   const at::Tensor& cx, const at::Tensor& cy,
                                                                   const at::Tensor& workspace,
                                                                   bool has_bias) {
-  if (!is_given(grad_hy) && !is_given(grad_cy)) return {};
+  const at::Tensor grad_hy = tensor_of(given_hy);
+  const at::Tensor grad_cy = tensor_of(given_cy);
+  if (!grad_hy.defined() && !grad_cy.defined()) return {};
   const auto chunks = workspace.unsafe_chunk(4, 1);
   const at::Tensor &in = chunks[0], &forget = chunks[1], &cell = chunks[2], &out = chunks[3];
   const at::Tensor squashed = at::tanh(cy);
-  at::Tensor grad_cell = is_given(grad_cy) ? *grad_cy : at::zeros_like(cy);
+  at::Tensor grad_cell = grad_cy.defined() ? grad_cy : at::zeros_like(cy);
   at::Tensor grad_out = at::zeros_like(out);
-  if (is_given(grad_hy)) {
-    grad_cell = grad_cell.add(grad_hy->mul(out).mul_(tanh_slope(squashed)));
-    grad_out = grad_hy->mul(squashed).mul_(sigmoid_slope(out));
+  if (grad_hy.defined()) {
+    grad_cell = grad_cell.add(grad_hy.mul(out).mul_(tanh_slope(squashed)));
+    grad_out = grad_hy.mul(squashed).mul_(sigmoid_slope(out));
   }
   at::Tensor grad_gates =
       at::cat({grad_cell.mul(cell).mul_(sigmoid_slope(in)), grad_cell.mul(cx).mul_(sigmoid_slope(forget)),

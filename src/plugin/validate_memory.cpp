@@ -396,7 +396,7 @@ Memory::Count Memory::pinned() {
 
 // ---- reaching the bytes ----
 
-char* Memory::view_of(int32_t device, void* base) {
+char* Memory::view_of(int32_t device, void* base) const {
   void* view = nullptr;
   if (below_.host_view == nullptr || below_.host_view(device, base, &view) != PLUG_OK) return nullptr;
   return static_cast<char*>(view);

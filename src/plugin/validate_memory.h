@@ -102,7 +102,7 @@ class Memory {
   bool fill(int32_t device, void* base, uint64_t offset, uint8_t byte, uint64_t bytes);
   bool read(int32_t device, void* base, uint64_t offset, void* to, uint64_t bytes);
   bool copy(int32_t device, const plug_mem& to, const plug_mem& from, uint64_t bytes);
-  char* view_of(int32_t device, void* base);
+  char* view_of(int32_t device, void* base) const;
 
   const plug_runtime& below_;
   std::mutex lock_;

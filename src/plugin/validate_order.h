@@ -93,8 +93,8 @@ class Order {
   void job_enqueued(TrackedJob* job);
   void job_refused(TrackedJob* job);
   // Given to the plugin in place of the core's own.
-  static void run_job(void* job, plug_status status);
-  static void release_job(void* job);
+  static void run_job(void* argument, plug_status status);
+  static void release_job(void* argument);
   // Whether this thread is inside a host function or its release.
   static bool is_inside_job();
 

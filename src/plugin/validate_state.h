@@ -11,7 +11,7 @@ namespace torchplug::validation {
 extern constinit plug_runtime below;
 
 // Reads TORCHPLUG_VALIDATE; throws c10::Error if it is wrong.
-void begin_validation(const plug_host& host);
+void begin_validation(const plug_host& given);
 // From now on every call is one too many.
 void end_validation();
 

@@ -3,7 +3,7 @@
 #include "runtime/memory_events.h"
 #include "torch_compat.h"
 
-#if TORCHPLUG_HAS_KINETO
+#ifdef TORCHPLUG_HAS_KINETO
 
 #include <c10/util/Exception.h>
 #include <libkineto.h>

@@ -1,6 +1,6 @@
 #include "torch_compat.h"
 
-#if TORCHPLUG_HAS_KINETO
+#ifdef TORCHPLUG_HAS_KINETO
 
 #include <c10/core/DeviceType.h>
 #include <unistd.h>

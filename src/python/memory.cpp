@@ -111,7 +111,7 @@ void bind_host_memory(py::module_& module) {
 }
 
 void bind_memory_sources(py::module_& module) {
-  py::class_<MemorySource, std::shared_ptr<MemorySource>>(module, "MemorySource");
+  const py::class_<MemorySource, std::shared_ptr<MemorySource>> source(module, "MemorySource");
   module.def("pluggable_memory", [](uint64_t allocate, uint64_t release) {
     return pluggable_memory(reinterpret_cast<AllocateFunction>(allocate),
                             reinterpret_cast<ReleaseFunction>(release));

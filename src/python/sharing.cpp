@@ -53,7 +53,6 @@ at::Tensor tensor_from_blob(uintptr_t address, const std::vector<int64_t>& sizes
                             const std::optional<std::vector<int64_t>>& strides, at::ScalarType dtype,
                             int device, const py::object& owner) {
   const auto layout = strides ? at::OptionalIntArrayRef(*strides) : at::OptionalIntArrayRef();
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): Python has no other word for an address
   return from_blob(reinterpret_cast<void*>(address), sizes, layout, dtype, static_cast<DeviceIndex>(device),
                    keeping(owner));
 }
@@ -66,7 +65,6 @@ Stream named_stream(DeviceIndex device, uintptr_t name) {
     const auto id = static_cast<c10::StreamId>(name);
     return Stream(c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device), id));
   }
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): see above
   return Stream::from_native(device, reinterpret_cast<void*>(name));
 }
 

@@ -18,8 +18,7 @@ Stream stream_of(int64_t id, DeviceIndex device) {
 
 int64_t external_stream(uintptr_t native, DeviceIndex device) {
   // As Python keeps a handle: a number.
-  return Stream::from_native(device, reinterpret_cast<void*>(native))
-      .id();  // NOLINT(performance-no-int-to-ptr)
+  return Stream::from_native(device, reinterpret_cast<void*>(native)).id();
 }
 
 uintptr_t native_stream(int64_t id, DeviceIndex device) {

@@ -2,7 +2,7 @@
 
 #include "torch_compat.h"
 
-#if TORCHPLUG_HAS_ACCELERATOR_GRAPH
+#ifdef TORCHPLUG_HAS_ACCELERATOR_GRAPH
 
 #include <ATen/core/GraphImplInterface.h>
 

@@ -50,7 +50,7 @@ BlockPool& make_pool_of(DeviceIndex device) {
   std::lock_guard lock(chosen.choices_lock);
   std::atomic<BlockPool*>& place = pools[static_cast<size_t>(device)];
   if (place != nullptr) return *place;
-  BlockPool* made = immortal<BlockPool>(device);
+  auto* made = immortal<BlockPool>(device);
   if (!chosen.caching || caching_is_forbidden()) made->set_caching(false);
   if (chosen.source != nullptr) made->set_source(chosen.source);
   place = made;

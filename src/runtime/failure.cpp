@@ -56,7 +56,8 @@ std::exception_ptr with_place(std::exception_ptr failure, const std::string& pla
         retold<std::runtime_error, std::out_of_range, std::invalid_argument, std::domain_error,
                std::length_error, std::range_error, std::overflow_error, std::logic_error>(error, text);
     if (made != nullptr) return made;
-  } catch (...) {  // has no text to add to
+  } catch (...) {
+    return failure;  // has no text to add to
   }
   return failure;
 }

@@ -43,6 +43,7 @@ Graph::~Graph() {
     reset();
   } catch (...) {
     // A destructor cannot throw; what the plugin said of the device, the next wait says again.
+    return;
   }
 }
 

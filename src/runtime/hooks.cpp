@@ -53,8 +53,9 @@ struct Hooks final : at::PrivateUse1HooksInterface {
 }  // namespace
 
 void register_hooks() {
+  static auto& hooks = *immortal<Hooks>();
   static const bool is_registered = [] {
-    at::RegisterPrivateUse1HooksInterface(immortal<Hooks>());
+    at::RegisterPrivateUse1HooksInterface(&hooks);
     return true;
   }();
   static_cast<void>(is_registered);

@@ -24,8 +24,8 @@ struct Launch {
   Kind kind;
   Stream stream;
   plug_stream handle;
-  const char* call;            // plug.h's name for what is called
-  std::string_view name = "";  // of the operator or kernel, where there is one
+  const char* call;         // plug.h's name for what is called
+  std::string_view name{};  // of the operator or kernel, where there is one
   // The calling thread does the work itself: its times are the work's.
   bool is_here = false;
   uint64_t bytes = 0;
