@@ -49,9 +49,9 @@ class StreamTable {
   c10::StreamId id_of(plug_stream handle) {
     if (handle == nullptr) return 0;
     std::lock_guard lock(adding_lock_);
-    const auto end = known_.begin() + static_cast<std::ptrdiff_t>(count_.load(std::memory_order_relaxed));
+    const auto* end = known_.begin() + static_cast<std::ptrdiff_t>(count_.load(std::memory_order_relaxed));
     const auto same = [handle](const Entry& entry) { return entry.handle == handle; };
-    const auto found = std::find_if(known_.begin(), end, same);
+    const auto* found = std::find_if(known_.cbegin(), end, same);
     return found != end ? found - known_.begin() + 1 : add({handle, 0});
   }
 
@@ -146,7 +146,7 @@ Stream Stream::from_pool(DeviceIndex device, int priority) {
 Stream Stream::from_native(DeviceIndex device, void* native) {
   ensure_open(device);
   require_streams();
-  auto handle = static_cast<plug_stream>(native);
+  auto* handle = static_cast<plug_stream>(native);
   if (runtime().stream_import != nullptr) {
     check(runtime().stream_import(plugin_index(device), native, &handle), "stream_import", device);
   }
