@@ -44,7 +44,13 @@ void Capture::begin(Stream& origin, std::int32_t device, std::int32_t mode) {
   }
   if (origin.captures()) fail(PLUG_INVALID, "The stream ", origin.name(), " captures already.");
   const auto capture = std::make_shared<Capture>(device, mode);
-  origin.set_lane(&capture->add_lane(origin, device));
+  Lane& lane = capture->add_lane(origin, device);
+  {
+    // Its first segment may stay empty: who joins before there is work waits for the replay to begin.
+    const std::lock_guard lock(capture->mutex_);
+    lane.wait_for({});
+  }
+  origin.set_lane(&lane);
   add_active(capture);
 }
 

@@ -15,6 +15,8 @@ import pytest
 import torch
 from helpers import assert_equal, capture, on_capture_stream, output_of, still_works
 
+from torchplug.testing import hold
+
 pytestmark = pytest.mark.accelerator("the CPU captures nothing")
 
 streams_only = pytest.mark.accelerator("hello has one stream", only="sim")
@@ -441,6 +443,27 @@ def test_backward_of_what_another_stream_made_joins_the_capture(device, module):
         weight.fill_(2)
     graph.replay()
     assert_equal(weight.grad, torch.full((4,), 36.0))
+
+
+@streams_only
+def test_a_stream_that_joined_before_all_work_waits_for_what_came_before_the_replay(device, module):
+    x = torch.zeros(4, device=device)
+    side = module.Stream()
+    results = []
+
+    def work():
+        main = module.current_stream()
+        side.wait_stream(main)
+        with module.stream(side):
+            results.append(x * 3)
+        main.wait_stream(side)
+
+    graph, _ = capture(module, work)
+    with hold(module.current_stream()):
+        x.fill_(2)
+        graph.replay()
+        side.synchronize()  # has nothing to do with the replay
+    assert_equal(results[-1], torch.full((4,), 6.0))
 
 
 def test_a_graph_of_another_device(device, other_device, module):
