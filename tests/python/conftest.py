@@ -5,6 +5,9 @@ import sys
 
 import pytest
 import torch
+from helpers import still_works
+from torch.profiler import profile
+from traces import ACTIVITIES, Trace
 
 # Spawned children import the test modules by name.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -18,3 +21,38 @@ def clean_state(fresh_seeds, no_error_left_behind):
 @pytest.fixture(params=[torch.float32, torch.float64], ids=["float32", "float64"])
 def real_dtype(request):
     return request.param
+
+
+@pytest.fixture
+def nothing_left_behind(device, module):
+    """For tests of graphs: no capture goes on after the test, and the device works."""
+    torch.zeros(4, device=device).fill_(0).add_(1)  # some capture these without a step before
+    yield
+    assert not module.is_current_stream_capturing()
+    module.synchronize()
+    assert still_works(device)
+
+
+@pytest.fixture
+def trace_of(tmp_path):
+    """trace_of(body) profiles body() and gives the trace; options are the profiler's."""
+
+    def run(body, activities=ACTIVITIES, **options):
+        with profile(activities=activities, **options) as profiler:
+            body()
+        path = tmp_path / "trace.json"
+        profiler.export_chrome_trace(str(path))
+        trace = Trace(path)
+        trace.profiler = profiler
+        return trace
+
+    return run
+
+
+@pytest.fixture
+def square(device):
+    """A matrix whose products, sums and copies have run before: such calls only enqueue."""
+    matrix = torch.eye(256).to(device)
+    for _ in range(2):
+        (matrix @ matrix).relu().add(matrix).cpu()
+    return matrix

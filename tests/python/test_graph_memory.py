@@ -6,7 +6,10 @@ import pytest
 import torch
 from helpers import assert_equal, capture, on_capture_stream
 
-pytestmark = pytest.mark.accelerator("the CPU captures nothing")
+pytestmark = [
+    pytest.mark.accelerator("the CPU captures nothing"),
+    pytest.mark.usefixtures("nothing_left_behind"),
+]
 
 MIB = 1 << 20
 

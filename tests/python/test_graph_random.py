@@ -2,17 +2,13 @@
 
 import pytest
 import torch
-from helpers import assert_equal, capture, on_capture_stream, still_works
+from helpers import assert_equal, capture, on_capture_stream
 from torch.nn import functional as F
 
-pytestmark = pytest.mark.accelerator("the CPU captures nothing")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind(device, module):
-    yield
-    module.synchronize()
-    assert still_works(device)
+pytestmark = [
+    pytest.mark.accelerator("the CPU captures nothing"),
+    pytest.mark.usefixtures("nothing_left_behind"),
+]
 
 
 def test_each_replay_draws_other_numbers_and_the_same_after_reseeding(device, module):

@@ -4,18 +4,14 @@ import copy
 
 import pytest
 import torch
-from helpers import assert_equal, on_capture_stream, still_works
+from helpers import assert_equal, on_capture_stream
 from torch import nn
 from torch.nn import functional as F
 
-pytestmark = pytest.mark.accelerator("the CPU captures nothing")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind(device, module):
-    yield
-    module.synchronize()
-    assert still_works(device)
+pytestmark = [
+    pytest.mark.accelerator("the CPU captures nothing"),
+    pytest.mark.usefixtures("nothing_left_behind"),
+]
 
 
 def mlp():

@@ -1,101 +1,21 @@
 """torch.profiler shows what the device did: each operator, its work, when, on which stream."""
 
-import inspect
 import itertools
-import json
 import os
 import subprocess
 import sys
 import threading
-from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 import torch
-from helpers import RELEASE, output_of, still_works
-from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from helpers import RELEASE
+from torch.profiler import ProfilerActivity, profile, record_function
+from traces import ON_DEVICE, end, rows, within
 
 pytestmark = pytest.mark.accelerator("the CPU has no device to trace")
 
-ACTIVITIES = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
-ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 SLACK = 2000  # microseconds that the clocks may have been read apart on a machine that is busy
-
-
-class Trace:
-    """A Chrome trace by its parts."""
-
-    def __init__(self, path):
-        with open(path) as file:
-            self.json = json.load(file)
-        self.events = self.json["traceEvents"]
-        self.spans = [event for event in self.events if event["ph"] == "X"]
-
-    def of(self, *categories, name=""):
-        return [e for e in self.spans if e.get("cat") in categories and name in e["name"]]
-
-    @property
-    def work(self):
-        return self.of(*ON_DEVICE)
-
-    def arrows(self, kind="ac2g"):
-        """The pairs of spans that the arrows of a kind connect."""
-        ends = defaultdict(dict)
-        for event in self.events:
-            if event.get("cat") == kind:
-                assert event["ph"] not in ends[event["id"]], "one arrow has two ends of a kind"
-                ends[event["id"]][event["ph"]] = event
-        assert all(pair.keys() == {"s", "f"} for pair in ends.values()), "an arrow with one end"
-        return [(self.at(pair["s"]), self.at(pair["f"])) for pair in ends.values()]
-
-    def at(self, end):
-        place = ("pid", "tid", "ts")
-        found = [e for e in self.spans if all(e[key] == end[key] for key in place)]
-        categories = (*ON_DEVICE, "privateuse1_runtime", "cpu_op")
-        (span,) = [e for e in found if e["cat"] in categories] or [None]
-        return span
-
-    def operator(self, span):
-        """The operator that a span says it belongs to."""
-        number = span["args"]["External id"]
-        (found,) = [e for e in self.of("cpu_op") if e["args"].get("External id") == number]
-        return found
-
-    def lanes(self):
-        names = [e for e in self.events if e["ph"] == "M" and e["name"] == "thread_name"]
-        return {(e["pid"], e["tid"]): e["args"]["name"] for e in names}
-
-
-def within(inner, outer):
-    return outer["ts"] <= inner["ts"] and end(inner) <= end(outer)
-
-
-def end(span):
-    return span["ts"] + span["dur"]
-
-
-@pytest.fixture
-def trace_of(tmp_path):
-    """trace_of(body) profiles body() and gives the trace; options are the profiler's."""
-
-    def run(body, activities=ACTIVITIES, **options):
-        with profile(activities=activities, **options) as profiler:
-            body()
-        path = tmp_path / "trace.json"
-        profiler.export_chrome_trace(str(path))
-        trace = Trace(path)
-        trace.profiler = profiler
-        return trace
-
-    return run
-
-
-@pytest.fixture
-def square(device):
-    """A matrix whose products, sums and copies have run before: such calls only enqueue."""
-    matrix = torch.eye(256).to(device)
-    for _ in range(2):
-        (matrix @ matrix).relu().add(matrix).cpu()
-    return matrix
 
 
 # ---- what is there ----
@@ -328,17 +248,6 @@ def test_work_of_a_thread_that_is_not_profiled_is_there_and_belongs_to_no_operat
 # ---- the tables ----
 
 
-def rows(profiler):
-    """The lines of the table by name, those of operators apart from those of the device's work."""
-    cpu = torch.autograd.DeviceType.CPU
-    averages = profiler.key_averages()
-    operators = [event for event in averages if event.device_type == cpu]
-    work = [event for event in averages if event.device_type != cpu]
-    assert max(Counter(event.key for event in operators).values()) == 1, "an operator twice"
-    assert max(Counter(event.key for event in work).values()) == 1
-    return {e.key: e for e in operators}, {e.key: e for e in work}
-
-
 def test_a_table_has_each_operator_once_with_its_calls_and_its_device_time(square, trace_of):
     def body():
         for _ in range(3):
@@ -501,217 +410,12 @@ def test_memory_that_is_not_there_is_an_event(device, trace_of):
     assert [e for e in trace.events if e["name"] == "[OutOfMemory]"]
 
 
-# ---- schedules, and what else profiles ----
-
-
-def test_each_cycle_of_a_schedule_has_its_own_steps(device, tmp_path):
-    x = torch.ones(4, device=device)
-    handler = torch.profiler.tensorboard_trace_handler(str(tmp_path), worker_name="one")
-    when = schedule(wait=1, warmup=1, active=2, repeat=2)
-    with profile(activities=ACTIVITIES, schedule=when, on_trace_ready=handler) as profiler:
-        for _ in range(8):
-            x.relu()
-            profiler.step()
-    traces = [Trace(path) for path in sorted(tmp_path.glob("one.*.pt.trace.json"))]
-    assert len(traces) == 2
-    steps = []
-    for trace in traces:
-        assert len(trace.of("kernel", name="relu")) == 2
-        assert len(trace.arrows()) == len(trace.work)
-        steps += [e["name"] for e in trace.of("user_annotation", name="ProfilerStep")]
-        properties = trace.json["deviceProperties"][0]
-        assert properties["name"] and properties["totalGlobalMem"] > 0
-    assert steps == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#6", "ProfilerStep#7"]
-
-
-def test_events_can_be_kept_over_cycles(device):
-    x = torch.ones(4, device=device)
-    when = schedule(wait=0, warmup=1, active=1, repeat=3)
-    with profile(activities=ACTIVITIES, schedule=when, acc_events=True) as profiler:
-        for _ in range(6):
-            x.relu()
-            profiler.step()
-    operators, work = rows(profiler)
-    assert operators["aten::relu"].count == 3
-    assert [event.count for name, event in work.items() if "relu" in name] == [3]
-
-
-def test_the_older_profiler_times_operators_by_events(square, device):
-    with torch.autograd.profiler.profile(use_device=device.type) as profiler:
-        for _ in range(3):
-            square @ square
-    (product,) = [e for e in profiler.key_averages() if e.key == "aten::mm"]
-    assert product.count == 3
-    assert product.device_time_total > 0
-    assert "aten::mm" in profiler.table(sort_by="self_device_time_total")
-
-
-@pytest.mark.accelerator("it has streams", only="sim")
-def test_the_older_profilers_times_lie_within_those_of_events_around(square, module, device):
-    start, stop = module.Event(enable_timing=True), module.Event(enable_timing=True)
-    with torch.autograd.profiler.profile(use_device=device.type) as profiler:
-        start.record()
-        square @ square
-        stop.record()
-    (product,) = [e for e in profiler.key_averages() if e.key == "aten::mm"]
-    assert product.device_time_total <= start.elapsed_time(stop) * 1000
-
-
-def test_the_vendors_profiler_can_be_switched_as_cudas(square, module, trace_of):
-    module.profiler.start()
-    square.relu()
-    module.synchronize()
-    module.profiler.stop()
-    module.profiler.stop()  # one too many is none
-
-    def body():
-        with module.profiler.profile():
-            square.relu()
-        square.relu()  # the trace goes on
-
-    assert len(trace_of(body).of("kernel")) == 2
-
-
-def test_python_can_write_the_trace_too(square, trace_of, tmp_path):
-    profiler = trace_of(square.relu).profiler
-    inner = profiler.profiler
-    if "use_python_export" not in inspect.signature(inner.export_chrome_trace).parameters:
-        pytest.skip("this PyTorch writes traces in C++ only")
-    path = tmp_path / "python.json"
-    inner.export_chrome_trace(str(path), use_python_export=True)
-    (kernel,) = Trace(path).of("kernel")
-    assert "relu" in kernel["name"]
-
-
-# ---- choosing ----
-
-
-def test_a_profile_of_the_cpu_alone_traces_no_device(square, trace_of):
-    trace = trace_of(square.relu, activities=[ProfilerActivity.CPU])
-    assert trace.work == [] and trace.of("privateuse1_runtime") == []
-    assert trace.of("cpu_op", name="aten::relu")
-
-
-def test_a_profile_of_the_device_alone_has_its_work(square, trace_of):
-    trace = trace_of(square.relu, activities=[ProfilerActivity.PrivateUse1])
-    assert len(trace.of("kernel")) == 1
-    assert trace.of("cpu_op") == []
-
-
-@pytest.mark.parametrize("kind", ["GPU_MEMCPY", "CONCURRENT_KERNEL"])
-def test_kinds_of_work_can_be_chosen(square, trace_of, kind):
-    def body():
-        square.relu().cpu()
-
-    try:
-        trace = trace_of(body, activities=[{ProfilerActivity.PrivateUse1: [kind]}])
-    except (TypeError, AttributeError):
-        pytest.skip("this PyTorch chooses whole groups only")
-    (work,) = trace.work
-    assert work["cat"] == {"GPU_MEMCPY": "gpu_memcpy", "CONCURRENT_KERNEL": "kernel"}[kind]
-
-
-# ---- beginnings and ends ----
-
-
-def test_profiles_may_follow_each_other_with_and_without_work(square, trace_of):
-    assert trace_of(lambda: None).work == []
-    assert len(trace_of(square.relu).work) == 1
-    assert trace_of(lambda: None).work == []
-
-
-@pytest.mark.skipif(
-    RELEASE < (2, 12), reason="PyTorch's own profiles cannot be nested, on any device"
-)
-def test_a_second_profile_within_one_takes_over_as_on_the_cpu_and_the_next_is_whole(
-    square, trace_of
-):
-    with profile(activities=ACTIVITIES):
-        square.relu()
-        inner = trace_of(square.relu)
-        square.relu()
-    assert len(inner.of("kernel")) == 1
-    assert len(trace_of(square.relu).of("kernel")) == 1
-
-
-def test_an_error_within_a_profile_ends_it(square, device, trace_of):
-    with pytest.raises(ZeroDivisionError), profile(activities=ACTIVITIES):
-        square.relu()
-        raise ZeroDivisionError
-    assert still_works(device)
-    assert len(trace_of(square.relu).of("kernel")) == 1
-
-
-def test_a_device_that_is_not_used_is_neither_loaded_nor_opened(device):
-    assert (
-        output_of(
-            """
-        from torch.profiler import profile
-        import torchplug
-        for record in (profile(), torch.autograd.profiler.profile(use_device=device.type)):
-            with record:
-                torch.ones(3) + 1
-        print(torchplug._C.is_loaded(), [e.count for e in record.key_averages() if e.key == "aten::add"])
-        """,
-            device,
-        ).splitlines()[-1]
-        == "False [1]"
-    )
-
-
-def test_a_device_first_used_within_a_profile_is_traced(device):
-    assert (
-        output_of(
-            """
-        from torch.profiler import profile
-        with profile() as record:
-            x = torch.ones(3, device=device).relu()
-        kernels = [e.name for e in record.events() if e.device_type == torch.autograd.DeviceType.PrivateUse1]
-        print(sum("relu" in name for name in kernels))
-        """,
-            device,
-        ).splitlines()[-1]
-        == "1"
-    )
-
-
-def test_a_fork_within_a_profile_harms_nobody(device):
-    assert (
-        output_of(
-            """
-        import os
-        from torch.profiler import profile
-        x = torch.ones(3, device=device)
-        with profile() as record:
-            x.relu()
-            child = os.fork()
-            if child == 0:
-                torch.ones(3) + 1
-                os._exit(0)
-            status = os.waitpid(child, 0)[1]
-            x.relu()
-        print(status, [e.count for e in record.key_averages() if e.key == "aten::relu"])
-        """,
-            device,
-        ).splitlines()[-1]
-        == "0 [2]"
-    )
-
-
-def test_workers_that_load_data_are_forked_within_a_profile(device, trace_of):
-    data = torch.utils.data.TensorDataset(torch.arange(8.0))
-
-    def body():
-        for (batch,) in torch.utils.data.DataLoader(data, batch_size=4, num_workers=2):
-            batch.to(device).relu()
-
-    assert len(trace_of(body).of("kernel", name="relu")) == 2
-
-
 @pytest.mark.accelerator("its work can be timed by events", only="sim")
 @pytest.mark.skipif("TORCHPLUG_SIM_PROFILER" in os.environ, reason="this is that")
 def test_all_of_it_holds_when_events_give_the_times():
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    here = Path(__file__)
+    files = [str(here), str(here.with_name("test_profiles.py"))]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     environment = {**os.environ, "TORCHPLUG_SIM_PROFILER": "off"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
