@@ -38,7 +38,7 @@ def finish_backward() -> None:
     """Lets autograd's device threads let go of the last backward before Python ends.
 
     backward() returns while its device thread still holds the Python object that
-    torch.autograd.graph._engine_run_backward put into the task (PyTorch 2.11 to 2.13). The thread
+    torch.autograd.graph._engine_run_backward put into the task (PyTorch 2.13; 2.11 puts none). The thread
     needs the GIL to release it; if Python has ended by then, the process aborts. The thread takes the
     next task only when it has released the last one, so one without any Python object is run.
     """

@@ -14,7 +14,11 @@ def matrices(device, count=2, n=8, dtype=torch.float32):
     return [torch.randn(n, n, device=device, dtype=dtype) for _ in range(count)]
 
 
-NOT_OURS = {"aten::cudnn_convolution", "aten::cudnn_convolution_transpose"}
+NOT_OURS = {
+    "aten::_cudnn_rnn",
+    "aten::cudnn_convolution",
+    "aten::cudnn_convolution_transpose",
+}
 """Operators that only CUDA has."""
 
 

@@ -48,6 +48,7 @@ IMPORTED = [
     "PYTORCH_RELEASES_CODE_CC",
     "deprecated",
     "Union",
+    "pynvml",
     "sys",
 ]
 
@@ -358,14 +359,14 @@ def test_accumulated_statistics_can_begin_anew(module, device):
 
 
 def test_pinned_memory_is_counted(module):
+    """What earlier tests let go of may come back meanwhile, so only what grows is compared."""
     module.reset_accumulated_host_memory_stats()
-    before = module.host_memory_stats()
     kept = torch.zeros(MIB, dtype=torch.uint8).pin_memory()
-    after = module.host_memory_stats()
-    assert after["active_bytes.current"] - before["active_bytes.current"] >= MIB
-    assert after["active_requests.allocated"] == 1
+    stats = module.host_memory_stats()
+    assert stats["active_bytes.allocated"] == MIB <= stats["active_bytes.current"]
+    assert stats["active_requests.allocated"] == 1
     del kept
-    assert module.host_memory_stats()["active_requests.freed"] == 1
+    assert module.host_memory_stats()["active_requests.freed"] > stats["active_requests.freed"]
     module.reset_peak_host_memory_stats()
     stats = module.host_memory_stats()
     assert stats["active_bytes.peak"] == stats["active_bytes.current"]

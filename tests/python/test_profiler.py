@@ -404,7 +404,7 @@ def test_memory_of_the_device_counts_in_a_profile_of_the_cpu(device, trace_of):
 def test_memory_that_is_not_there_is_an_event(device, trace_of):
     def body():
         with pytest.raises(torch.OutOfMemoryError):
-            torch.empty(1 << 45, dtype=torch.uint8, device=device)
+            torch.empty(1 << 50, dtype=torch.uint8, device=device)
 
     trace = trace_of(body, profile_memory=True)
     assert [e for e in trace.events if e["name"] == "[OutOfMemory]"]
