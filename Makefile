@@ -4,7 +4,7 @@
 #   make demo        set up, build, train two small models on the default device
 #   make wheel       set up, build, pack the core and each device into dist/
 #   make bench       set up, build, measure what torchplug costs (a minute; nothing else should run)
-#   make lint        clang-tidy over the core and the plugins (slow)
+#   make lint        clang-tidy over the core and the plugins (half an hour)
 #   make sanitize    build and test with ASan and UBSan, then with TSan (a quarter of an hour)
 
 PYTHON ?= python3
@@ -66,7 +66,7 @@ bench: build
 	$(BIN)/torchplug bench
 
 lint: build
-	$(BIN)/clang-tidy -p build --quiet $(filter src/%.cpp devices/%.cpp,$(CPP_FILES))
+	git ls-files 'src/*.cpp' 'devices/*.cpp' | xargs -P $(JOBS) -n 1 $(BIN)/clang-tidy -p build --quiet
 
 sanitize: build
 	JOBS=$(JOBS) tests/sanitize/run.sh address,undefined

@@ -170,10 +170,10 @@ void Capture::replay(Stream& stream) {
             origin.run(replay, self->lanes_);
           });
   ++replays_;
-  for (std::size_t i = 0; i < runners_.size(); ++i) {
-    runners_[i]->enqueue([self = shared_from_this(), lane = &lanes_[i + 1], replay]() noexcept {
-      lane->run(replay, self->lanes_);
-    });
+  auto lane = lanes_.begin();
+  for (const std::shared_ptr<Stream>& runner : runners_) {
+    runner->enqueue(
+        [self = shared_from_this(), lane = &*++lane, replay]() noexcept { lane->run(replay, self->lanes_); });
   }
 }
 

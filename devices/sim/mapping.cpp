@@ -58,7 +58,7 @@ void MemoryFile::discard(std::uint64_t offset, std::uint64_t size) const noexcep
 }
 
 Mapping::Mapping(const MemoryFile& file, std::uint64_t size, int protection, std::uint64_t offset)
-    : address_(nullptr), size_(size) {
+    : size_(size) {
   void* address =
       mmap(nullptr, size, protection, MAP_SHARED | MAP_NORESERVE, file.fd(), static_cast<off_t>(offset));
   if (address == MAP_FAILED) {

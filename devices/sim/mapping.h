@@ -45,7 +45,7 @@ class Mapping {
   void protect(std::uint64_t offset, std::uint64_t size, int protection) const;
 
  private:
-  std::byte* address_;
+  std::byte* address_ = nullptr;
   std::uint64_t size_;
 };
 

@@ -27,7 +27,7 @@ std::optional<int> shift_of_suffix(std::string_view suffix) {
   constexpr std::string_view kUnits = "KMGTkmgt";
   const auto unit = kUnits.find(suffix.front());
   suffix.remove_prefix(1);
-  if (unit == kUnits.npos || (!suffix.empty() && suffix != "iB")) return std::nullopt;
+  if (unit == std::string_view::npos || (!suffix.empty() && suffix != "iB")) return std::nullopt;
   return 10 * (static_cast<int>(unit % 4) + 1);
 }
 

@@ -66,14 +66,15 @@ void Recording::end() noexcept {
   record_.end = now();
   Records& records = records_of(record_.device);
   const std::lock_guard lock(records.mutex);
-  try {
-    if (records.kept.size() < kMostRecords) {
-      records.kept.push_back(record_);
-      return;
-    }
-  } catch (const std::bad_alloc&) {
+  if (records.kept.size() == kMostRecords) {
+    ++records.lost;
+    return;
   }
-  ++records.lost;
+  try {
+    records.kept.push_back(record_);
+  } catch (const std::bad_alloc&) {
+    ++records.lost;
+  }
 }
 
 namespace {

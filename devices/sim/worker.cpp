@@ -1,12 +1,12 @@
 #include "worker.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -66,7 +66,7 @@ void start_worker(std::string name, std::function<void()> body) {
   workers.add(1);
   try {
     const SignalsBlocked blocked;
-    std::thread([&workers, name, body = std::move(body)]() mutable {
+    std::thread([&workers, name = std::move(name), body = std::move(body)]() mutable {
       pthread_setname_np(pthread_self(), name.c_str());
       body();
       body = nullptr;  // what it holds must be gone before the worker counts as gone

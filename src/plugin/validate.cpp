@@ -67,7 +67,7 @@ class Output {
   }
 
  private:
-  using Bytes = std::array<std::byte, sizeof(T)>;
+  using Bytes = std::array<std::byte, sizeof(T)>;  // NOLINT(bugprone-sizeof-expression): handles are pointers
   static Bytes untouched() {
     Bytes bytes;
     bytes.fill(std::byte{0x5C});
