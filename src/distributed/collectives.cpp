@@ -4,6 +4,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "distributed/process_group.h"
@@ -61,6 +62,27 @@ std::vector<int64_t> byte_splits(const at::Tensor& tensor, const std::vector<int
   const int64_t row = first == 0 ? 0 : static_cast<int64_t>(tensor.nbytes()) / first;
   for (int64_t& split : splits) split *= row;
   return splits;
+}
+
+// Each rank's bytes to all. gloo's own operation needs equal sizes; else each rank sends its own in turn.
+Works allgather_bytes(c10d::Backend& group, const Tensors& all, const at::Tensor& own,
+                      const c10d::AllgatherOptions& options) {
+  const auto is_as_long = [&](const at::Tensor& bytes) { return bytes.numel() == own.numel(); };
+  if (std::all_of(all.begin(), all.end(), is_as_long)) {
+    if (own.numel() == 0) return {};
+    std::vector<Tensors> lists{all};
+    Tensors one{own};
+    return {group.allgather(lists, one, options)};
+  }
+  all[static_cast<size_t>(group.getRank())].copy_(own);
+  Works works;
+  c10d::BroadcastOptions turn;
+  turn.timeout = options.timeout;
+  for (turn.rootRank = 0; turn.rootRank < group.getSize(); ++turn.rootRank) {
+    Tensors bytes{all[static_cast<size_t>(turn.rootRank)]};
+    if (bytes.front().numel() != 0) works.push_back(group.broadcast(bytes, turn));
+  }
+  return works;
 }
 
 // gloo takes no null pointer.
@@ -153,22 +175,22 @@ ProcessGroup::WorkPtr ProcessGroup::allgather_all(c10d::OpType type, const char*
                                                   const std::vector<Tensors>& outputs, const Tensors& inputs,
                                                   const c10d::AllgatherOptions& options) {
   const auto exchange = prepare(name, joined(outputs, inputs));
-  std::vector<std::pair<Tensors, Tensors>> parts;
+  std::vector<std::pair<Tensors, at::Tensor>> parts;
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_count(name, outputs[i].size(), static_cast<size_t>(size_));
+    check_size(name, outputs[i][static_cast<size_t>(rank_)], inputs[i].numel(), inputs[i].scalar_type());
     for (const at::Tensor& output : outputs[i]) {
-      check_size(name, output, inputs[i].numel(), inputs[i].scalar_type());
+      check_size(name, output, output.numel(), inputs[i].scalar_type());
     }
-    if (inputs[i].numel() == 0) continue;
     parts.emplace_back(bytes_of(exchange->tensors(), outputs[i], Use::kWrite),
-                       bytes_of(exchange->tensors(), {inputs[i]}, Use::kRead));
+                       exchange->tensors().bytes(inputs[i], Use::kRead));
   }
   exchange->set_steps(
-      [group = host_, parts, options]() mutable {
+      [group = host_, parts, options] {
         Works works;
-        for (auto& [all, own] : parts) {
-          std::vector<Tensors> lists{all};
-          works.push_back(group->allgather(lists, own, options));
+        for (const auto& [all, own] : parts) {
+          const Works some = allgather_bytes(*group, all, own, options);
+          works.insert(works.end(), some.begin(), some.end());
         }
         return works;
       },

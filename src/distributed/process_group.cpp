@@ -8,8 +8,10 @@
 #include <set>
 #include <utility>
 
+#include "distributed/sparse_allreduce.h"
 #include "distributed/work.h"
 #include "immortal.h"
+#include "runtime/capture.h"
 #include "runtime/failure.h"
 
 namespace torchplug {
@@ -56,10 +58,21 @@ void check_tensor(const char* name, const at::Tensor& tensor, const at::Device& 
                     ". Give it a dense one.");
 }
 
+// A device that is lost answers nothing, and this is asked where nobody could catch it.
+bool is_known_to_be_over(const Exchange& exchange) noexcept {
+  try {
+    return exchange.is_over();
+  } catch (const c10::Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 ProcessGroup::ProcessGroup(c10::intrusive_ptr<c10d::Backend> host)
     : c10d::Backend(host->getRank(), host->getSize()), host_(std::move(host)) {
+  static std::once_flag is_registered;
+  std::call_once(is_registered, register_sparse_allreduce);
   std::lock_guard lock(living().lock);
   living().groups.insert(this);
 }
@@ -77,9 +90,13 @@ ProcessGroup::ExchangePtr ProcessGroup::prepare(const char* name, at::TensorList
   std::call_once(default_type_checked_, [this] { correct_default_type(); });
   TORCH_CHECK_VALUE(!tensors.empty(), name, " was given no tensor.");
   for (const at::Tensor& tensor : tensors) check_tensor(name, tensor, tensors.front().device());
+  return prepare(name, tensors.front().device().index());
+}
+
+ProcessGroup::ExchangePtr ProcessGroup::prepare(const char* name, DeviceIndex device) {
   const std::string text = std::string(name) + " " + std::to_string(sequence_ + 1) + " on rank " +
                            std::to_string(rank_) + " of " + std::to_string(size_);
-  return std::make_shared<Exchange>(tensors.front().device().index(), text);
+  return std::make_shared<Exchange>(device, text);
 }
 
 // A group made without a backend string is said to have gloo by default, whatever it has (PyTorch 2.11 to
@@ -103,6 +120,8 @@ ProcessGroup::WorkPtr ProcessGroup::launch(c10d::OpType type, const ExchangePtr&
   std::lock_guard lock(order_lock_);
   TORCH_CHECK_WITH(DistBackendError, !is_aborted_, exchange->name(),
                    " cannot start: the process group was aborted. Make a new one.");
+  refuse_in_capture(Stream::current(exchange->device()), "A collective",
+                    "Capture what comes before it and what comes after it as graphs of their own.");
   reap();
   ++sequence_;
   const bool is_message = c10d::isP2POp(type);
@@ -145,7 +164,7 @@ const Stream& ProcessGroup::lane_stream(DeviceIndex device, bool is_message) {
 }
 
 void ProcessGroup::reap() {
-  std::erase_if(in_flight_, [](const ExchangePtr& exchange) { return exchange->is_over(); });
+  std::erase_if(in_flight_, [](const ExchangePtr& exchange) { return is_known_to_be_over(*exchange); });
 }
 
 void ProcessGroup::wait_for_lanes() {
@@ -174,8 +193,7 @@ ProcessGroup::WorkPtr ProcessGroup::barrier(const c10d::BarrierOptions& options)
       options.device_ids.empty()
           ? bound_device_id_.value_or(at::Device(kDeviceType, current_device())).index()
           : static_cast<DeviceIndex>(options.device_ids.front());
-  const auto exchange = std::make_shared<Exchange>(
-      device, "barrier " + std::to_string(sequence_ + 1) + " on rank " + std::to_string(rank_));
+  const auto exchange = prepare("barrier", device);
   exchange->set_steps([host = host_, options] { return Exchange::Works{host->barrier(options)}; }, {});
   return launch(c10d::OpType::BARRIER, exchange, {});
 }

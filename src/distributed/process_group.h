@@ -41,6 +41,8 @@ class ProcessGroup final : public c10d::Backend {
 
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
+  // Waits for its result, whose size only the ranks together know.
+  WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override;
   WorkPtr allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
   WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
   WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -94,6 +96,7 @@ class ProcessGroup final : public c10d::Backend {
   };
 
   ExchangePtr prepare(const char* name, at::TensorList tensors);
+  ExchangePtr prepare(const char* name, DeviceIndex device);
   WorkPtr launch(c10d::OpType type, const ExchangePtr& exchange, Tensors outputs);
   void start_in_order(bool is_message, Exchange& exchange);
 

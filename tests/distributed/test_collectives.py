@@ -352,6 +352,36 @@ def test_functional_collectives(world):
 
 
 @on_ranks
+def test_all_gather_of_unequal_parts(world):
+    """As NCCL has it; gloo's own needs equal ones."""
+    for lengths in ([3 + rank for rank in range(world.size)], [0] + [2] * (world.size - 1)):
+        outputs = [torch.zeros(length, 2, device=world.device) for length in lengths]
+        own = sample(world.rank, torch.float32, lengths[world.rank], 2).to(world.device)
+        dist.all_gather(outputs, own)
+        for rank, output in enumerate(outputs):
+            assert_is(output, sample(rank, torch.float32, lengths[rank], 2), world.device)
+
+
+@on_ranks
+def test_all_reduce_adds_sparse_tensors(world):
+    def rows(rank):
+        dense = torch.zeros(4 * world.size, 3)
+        dense[[rank, 2 * rank + 1]] = sample(rank, torch.float32, 2, 3) + 1
+        return dense
+
+    expected = sum(rows(rank) for rank in range(world.size))
+    for is_async in (False, True):
+        x = rows(world.rank).to(world.device).to_sparse(1)
+        work = dist.all_reduce(x, async_op=is_async)
+        if is_async:
+            work.wait()
+        assert x.is_sparse and x.device == world.device
+        assert_is(x.to_dense(), expected, world.device)
+    with pytest.raises(ValueError, match="can only sum"):
+        dist.all_reduce(x, dist.ReduceOp.MAX)
+
+
+@on_ranks
 def test_what_cannot_be_done_is_refused_with_one_sentence(world):
     def refused(error, text, fn, *arguments):
         with pytest.raises(error, match=text):

@@ -225,3 +225,21 @@ def test_two_threads_use_one_group(world):
     assert not failures, failures
     assert len(results) == 60
     assert all(x.eq(sum(range(1, world.size + 1))).all() for x in results)
+
+
+@on_ranks
+def test_a_collective_cannot_be_captured_and_the_group_goes_on(world):
+    module = torch.get_device_module(world.device)
+    x = torch.full((4,), world.rank + 1.0, device=world.device)
+    for collective in (lambda: dist.all_reduce(x), lambda: dist.broadcast(x, 0)):
+        graph = module.Graph()
+        with (
+            pytest.raises(
+                RuntimeError, match="A collective cannot be done while its stream captures"
+            ),
+            module.graph(graph),
+        ):
+            collective()
+    dist.all_reduce(x)
+    dist.barrier()
+    assert x.cpu().eq(sum(range(1, world.size + 1))).all()

@@ -61,6 +61,19 @@ def test_ddp_with_unused_parameters(world):
 
 
 @on_ranks
+def test_ddp_with_sparse_gradients(world):
+    torch.manual_seed(0)
+    alone = nn.Embedding(12, 3, sparse=True)
+    net = DistributedDataParallel(copy.deepcopy(alone).to(world.device))
+    places = [torch.arange(4) + 2 * rank for rank in range(world.size)]
+    net(places[world.rank].to(world.device)).pow(2).mean().backward()
+    alone(torch.stack(places)).pow(2).mean().backward()
+    torch.testing.assert_close(
+        net.module.weight.grad.cpu().to_dense(), alone.weight.grad.to_dense()
+    )
+
+
+@on_ranks
 def test_ddp_accumulates_without_communication(world):
     x, y = shares(world)
     net = DistributedDataParallel(model().to(world.device))

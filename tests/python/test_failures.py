@@ -228,6 +228,21 @@ torch.neg(x)
     )
 
 
+def test_a_process_group_on_a_lost_device_lets_the_process_end(tmp_path):
+    code = """
+import torch.distributed as dist
+dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+x = torch.ones(4, device=device)
+dist.all_reduce(x)
+module.synchronize()
+dist.all_reduce(x)
+library.shadow_break(b"copy", LOST, b"the board was unplugged")
+print(raised(lambda: x.copy_(torch.ones(4))))
+"""
+    done = run_on_shadow(code, tmp_path)
+    assert "device lost" in done.stdout
+
+
 def test_failed_work_leaks_nothing(device):
     code = """
 import gc, os, resource

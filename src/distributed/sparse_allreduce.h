@@ -1,0 +1,8 @@
+#pragma once
+// all_reduce of sparse tensors. PyTorch has a kernel for those of the CPU and of CUDA only.
+
+namespace torchplug {
+
+void register_sparse_allreduce();
+
+}  // namespace torchplug
