@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch.multiprocessing import reductions
+from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 from torch.utils import dlpack
 
 from torchplug import _C, _devices, _sharing
@@ -24,6 +25,7 @@ def apply() -> None:
     replace_dlpack()
     replace_sharing()
     replace_byteswap()
+    register_optimizer_step_pre_hook(refuse_uncapturable)
 
 
 def _has_autograd_threads() -> bool:
@@ -171,3 +173,20 @@ def replace_byteswap() -> None:
         on_cpu = self.cpu()
         swap(on_cpu, dtype)
         self.copy_(on_cpu)
+
+
+# ---- optimizers, PyTorch 2.11 to 2.13 ----
+
+
+def refuse_uncapturable(optimizer: Optimizer, *_: object) -> None:
+    """Refuses to capture a step that counts on the host: every replay would be the same step.
+
+    PyTorch's own check names the devices it is for.
+    """
+    if torch.compiler.is_compiling() or not (_C.is_loaded() and _C.is_current_stream_capturing()):
+        return
+    if not all(group.get("capturable", True) for group in optimizer.param_groups):
+        raise RuntimeError(
+            f"The step of {type(optimizer).__name__} cannot be captured in a graph, since it counts its steps on "
+            "the host. Make the optimizer with capturable=True."
+        )

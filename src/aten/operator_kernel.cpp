@@ -91,7 +91,7 @@ void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, c
 DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
   DeviceIndex device = -1;
   at::Tensor host_tensor;
-  bool is_host_written = false;
+  bool are_indices = true;  // the host's tensors
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::IValue& value = arguments[i];
     if (value.isDevice() && value.toDevice().type() == kDeviceType && device < 0) {
@@ -99,7 +99,7 @@ DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
     }
     for_each_tensor(value, [&](const at::Tensor& tensor) {
       if (!is_on_device(tensor)) {
-        if (facts_.writes[i]) is_host_written = true;
+        if (i == 0 || facts_.writes[i]) are_indices = false;
         if (tensor.dim() > 0 || facts_.writes[i]) host_tensor = tensor;
         return;
       }
@@ -108,7 +108,7 @@ DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
     });
   }
   if (device < 0) device = current_device();
-  const bool is_allowed = facts_.takes_host_indices && !is_host_written;
+  const bool is_allowed = facts_.takes_host_indices && are_indices;
   if (host_tensor.defined() && !is_allowed) refuse_mixture(device, host_tensor);
   return device;
 }

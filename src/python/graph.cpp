@@ -26,7 +26,9 @@ void register_generator(Graph& graph, const py::object& generator) {
 
 void bind_graph(py::module_& module) {
   using NoGil = py::call_guard<py::gil_scoped_release>;
-  py::class_<Graph, std::shared_ptr<Graph>>(module, "Graph")
+  // It may have to wait for its last replay.
+  const py::release_gil_before_calling_cpp_dtor waits_without_gil;
+  py::class_<Graph, std::shared_ptr<Graph>>(module, "Graph", waits_without_gil)
       .def(py::init<bool>(), py::arg("keep_graph") = false)
       .def("register_generator_state", &register_generator)
       .def(

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 
 #include "torch_compat.h"
 
@@ -42,10 +43,9 @@ void ensure_read() {
 
 void set_allocator_settings(const std::string& text) {
   for (const std::string& key : unknown_keys(text)) {
-    TORCH_CHECK_VALUE(false, "There is no allocator setting '", key,
-                      "'. Write name:value with one of max_split_size_mb, max_non_split_rounding_mb, ",
-                      "garbage_collection_threshold, roundup_power2_divisions, expandable_segments or ",
-                      "pinned_use_background_threads.");
+    const std::set<std::string> known(Config::getKeys().begin(), Config::getKeys().end());
+    TORCH_CHECK_VALUE(false, "There is no allocator setting '", key, "'. Write name:value with one of ",
+                      c10::Join(", ", known), ".");
   }
   try {
     c10::CachingAllocator::setAllocatorSettings(text);

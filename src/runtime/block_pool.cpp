@@ -327,7 +327,9 @@ int BlockPool::users_of(c10::MempoolId_t pool) {
 
 BlockPool::Stats BlockPool::stats() {
   Books::Session session(books_);
-  return books_.read();
+  Stats stats = books_.read();
+  stats.max_split_size = static_cast<int64_t>(allocator_settings().max_split);
+  return stats;
 }
 
 void BlockPool::reset_accumulated_stats() {

@@ -32,8 +32,15 @@ size_t segment_size(size_t rounded, bool is_small, const AllocatorSettings& sett
 
 std::string in_words(size_t bytes) {
   if (bytes < kMiB) return std::to_string(bytes) + " bytes";
-  const size_t tenths = bytes / kMiB * 10 + bytes % kMiB * 10 / kMiB;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+  const bool is_large = bytes >= 10 * 1024 * kMiB;
+  const size_t unit = is_large ? 1024 * kMiB : kMiB;
+  const size_t tenths = bytes / unit * 10 + bytes % unit * 10 / unit;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + (is_large ? " GiB" : " MiB");
+}
+
+std::string said_by_plugin() {
+  const std::string said = take_plugin_error();
+  return "The plugin said: " + (said.empty() ? "nothing" : said);
 }
 
 // Addresses for a device whose memory cannot be addressed: PyTorch adds offsets to them, nobody
@@ -114,7 +121,7 @@ Block* BlockPool::grow(Request& request, size_t bytes, std::string& said) {
   take_plugin_error();
   const plug_status status = request.pool->source->allocate(request.stream, bytes, &base);
   if (status == PLUG_NO_MEMORY) {
-    said = take_plugin_error();
+    said = said_by_plugin();
     return nullptr;
   }
   check(status, "mem_alloc", device_);
@@ -149,7 +156,7 @@ Block* BlockPool::grow_in_place(Request& request, size_t bytes, std::string& sai
     take_plugin_error();
     const plug_status status = runtime().mem_map(plugin_index(device_), room->base, room->offset, wanted);
     if (status == PLUG_NO_MEMORY) {
-      said = take_plugin_error();
+      said = said_by_plugin();
       return nullptr;
     }
     check(status, "mem_map", device_);
@@ -170,7 +177,7 @@ bool BlockPool::reserve_room(const Request& request, std::string& said) {
   take_plugin_error();
   const plug_status status = runtime().mem_reserve(plugin_index(device_), bytes, &base);
   if (status == PLUG_NO_MEMORY) {
-    said = take_plugin_error();
+    said = said_by_plugin();
     return false;
   }
   check(status, "mem_reserve", device_);
@@ -404,7 +411,7 @@ Block* BlockPool::take_uncached(Request& request) {
   take_plugin_error();
   plug_status status = request.pool->source->allocate(request.stream, request.rounded, &base);
   if (status == PLUG_NO_MEMORY) {
-    said = take_plugin_error();
+    said = said_by_plugin();
     release(std::nullopt);
     status = request.pool->source->allocate(request.stream, request.rounded, &base);
   }
@@ -459,13 +466,13 @@ void BlockPool::throw_out_of_memory(const Request& request, const std::string& s
     history_.record("oom", free_bytes, request.rounded, request.stream, request.pool->id, request.context);
   }
   report_out_of_memory(static_cast<int64_t>(request.rounded), in_use, reserved, device_);
-  TORCH_CHECK_WITH(
-      OutOfMemoryError, false, active_module().name, ":", int{device_}, " out of memory. Tried to allocate ",
-      in_words(request.bytes), "; of ", in_words(total_bytes), " the device has ", in_words(free_bytes),
-      " free. torchplug holds ", in_words(reserved), ": ", in_words(in_use), " in use and ",
-      in_words(reserved - in_use), " cached, the largest cached block being ", in_words(largest),
-      ". The plugin said: ", said.empty() ? "nothing" : said, ". If much is cached, torch.",
-      active_module().name, ".empty_cache() or TORCHPLUG_ALLOC_CONF=expandable_segments:True may help.");
+  TORCH_CHECK_WITH(OutOfMemoryError, false, active_module().name, ":", int{device_},
+                   " out of memory. Tried to allocate ", in_words(request.bytes), "; of ",
+                   in_words(total_bytes), " the device has ", in_words(free_bytes), " free. torchplug holds ",
+                   in_words(reserved), ": ", in_words(in_use), " in use and ", in_words(reserved - in_use),
+                   " cached, the largest cached block being ", in_words(largest), ". ", said,
+                   ". If much is cached, torch.", active_module().name,
+                   ".empty_cache() or TORCHPLUG_ALLOC_CONF=expandable_segments:True may help.");
 }
 
 }  // namespace torchplug

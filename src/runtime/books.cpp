@@ -247,9 +247,7 @@ void Books::oversize_segment(bool made) {
 
 Books::Stats Books::read() {
   settle();
-  Stats stats = stats_;
-  stats.max_split_size = static_cast<int64_t>(max_split_size);
-  return stats;
+  return stats_;
 }
 
 int64_t Books::allocated_bytes() {

@@ -107,7 +107,8 @@ void Graph::capture_end() {
   const std::string said = take_plugin_error();
   end_allocation();
   TORCH_CHECK(spoilt.empty(), "The capture of the graph failed: ", spoilt);
-  TORCH_CHECK(false, "The capture of the graph failed: ", said.empty() ? status_name(status) : said, ".");
+  TORCH_CHECK(false, "The capture of the graph failed: ", said.empty() ? status_name(status) : said,
+              said.ends_with('.') ? "" : ".");
 }
 
 void Graph::instantiate() {

@@ -1,6 +1,7 @@
 """Training by graphs: a captured step is the eager one, and callables whose forward and backward are graphs."""
 
 import copy
+import inspect
 
 import pytest
 import torch
@@ -113,6 +114,31 @@ def test_a_captured_training_step_is_the_eager_one_bit_for_bit(device, module, m
         assert_equal(expected, eager.step().detach())
     assert_equal(trained.model.state_dict(), eager.model.state_dict())
     assert len({loss.item() for loss in losses}) == 10
+
+
+def test_a_step_that_counts_on_the_host_is_refused(device, module):
+    weight = torch.ones(4, device=device, requires_grad=True)
+    weight.grad = torch.ones(4, device=device)
+    for kind in (torch.optim.Adam, torch.optim.RMSprop, torch.optim.NAdam):
+        optimizer = kind([weight])
+        on_capture_stream(module, optimizer.step)
+        with (
+            pytest.raises(RuntimeError, match=rf"{kind.__name__} cannot.*capturable=True"),
+            module.graph(module.Graph()),
+        ):
+            optimizer.step()
+
+
+def test_the_check_of_optimizers_is_still_needed():
+    """Fails when PyTorch's own is no longer for its own devices only."""
+    names = ("_accelerator_graph_capture_health_check", "_cuda_graph_capture_health_check")
+    check = next(
+        getattr(torch.optim.Optimizer, name)
+        for name in names
+        if hasattr(torch.optim.Optimizer, name)
+    )
+    source = inspect.getsource(check)
+    assert "torch.cuda.is_available()" in source or '{"cuda", "xpu"}' in source
 
 
 def test_the_whole_network_as_the_cuda_docs_capture_it(device, module):

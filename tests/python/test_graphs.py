@@ -7,6 +7,7 @@ done on sim that way too.
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -256,6 +257,23 @@ def test_a_stream_that_joined_before_all_work_waits_for_what_came_before_the_rep
         x.fill_(2)
         graph.replay()
     assert_equal(results[-1], torch.full((4,), 6.0))
+
+
+@streams_only
+def test_python_goes_on_while_a_graph_that_goes_waits_for_its_replay(device, module):
+    """The gate is opened by a thread that must get on for it."""
+    x = torch.zeros(4, device=device)
+    graph, _ = capture(module, lambda: x.add_(1))
+    stream = module.Stream()
+    with hold(stream, limit=20) as gate:
+        with module.stream(stream):
+            graph.replay()
+        opener = threading.Timer(0.05, gate.open)
+        opener.start()
+        del graph
+        opener.join()
+    stream.synchronize()
+    assert_equal(x, torch.full((4,), 2.0))
 
 
 def test_a_graph_of_another_device(device, other_device, module):

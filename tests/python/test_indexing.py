@@ -304,6 +304,13 @@ def test_every_out_of_range_operation_raises_what_the_cpu_raises(device, use):
     assert still_works(device)
 
 
+@pytest.mark.accelerator("the CPU has one device")
+def test_a_tensor_on_the_host_is_not_indexed_by_one_of_the_device(device):
+    x = torch.arange(3.0)
+    with pytest.raises(RuntimeError, match="same device"):
+        x[torch.tensor([0, 2], device=device)]
+
+
 def test_iteration_containment_and_length(device):
     x = on(device, torch.arange(6.0).reshape(3, 2))
     assert [row.tolist() for row in x] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
