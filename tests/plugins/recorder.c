@@ -1,8 +1,8 @@
 /* A synchronous device with a profiler whose clock has nothing in common with the host's:
- *it
- ** began long ago and runs half as fast again. relu records two kernels; its clock can be
- *told
- ** to fail. */
+** it began long ago and runs half as fast again. relu records two kernels.
+** RECORDER_FAILS names a function that fails, RECORDER_LOSES makes drain lose records,
+*and
+** RECORDER_MISDATES dates them long before all else. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -19,9 +19,14 @@ static int64_t now(void) {
   return ((int64_t)time.tv_sec * 1000000000 + time.tv_nsec) * 3 / 2 + 1000000000000000;
 }
 
+static int has_failed(const char *function) {
+  const char *chosen = getenv("RECORDER_FAILS");
+  return chosen && strcmp(chosen, function) == 0;
+}
+
 static plug_status start(void) {
+  if (has_failed("start")) return fail(PLUG_INTERNAL, "the tracing unit is in use");
   recording = 1;
-  if (getenv("RECORDER_FAILS")) return fail(PLUG_INTERNAL, "the tracing unit is in use");
   return PLUG_OK;
 }
 
@@ -32,6 +37,7 @@ static plug_status stop(void) {
 
 static plug_status read_clock(int32_t device, int64_t *ns) {
   (void)device;
+  if (has_failed("clock")) return fail(PLUG_INTERNAL, "the tracing unit is in use");
   *ns = now();
   return PLUG_OK;
 }
@@ -57,7 +63,7 @@ static void add(const char *name, uint64_t under, int64_t from) {
   record->size = sizeof *record;
   record->kind = PLUG_RECORD_KERNEL;
   record->label = under;
-  record->start = from;
+  record->start = getenv("RECORDER_MISDATES") ? 1 : from;
   record->end = now();
   record->name = name;
 }

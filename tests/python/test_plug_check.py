@@ -16,6 +16,7 @@ pytestmark = pytest.mark.accelerator("it chooses its plugins, so once is enough"
 # Plugin, the check that finds it out, and words of the reason.
 BROKEN = [
     ("early_thread", "entry", "started 1 threads"),
+    ("half_profiler", "tables", "plug_profiler has a function missing"),
     ("misaligned", "alloc-alignment", "no multiple of 64"),
     ("overlapping", "alloc-distinct", "overlap"),
     ("silent", "alloc-too-much", "without telling set_error why"),
@@ -42,6 +43,11 @@ BROKEN = [
     ("runs_at_once", "host-func-after", "must not run its function before it returns"),
     ("never_releases", "host-func-release", "had not been released"),
     ("not_threadsafe", "threads", "bytes of one thread reached another's"),
+    ("copies_at_once", "stream-behind", "a copy was done before"),
+    ("fills_at_once", "stream-behind", "mem_fill was done before"),
+    ("replays_at_once", "capture-behind", "a replay was done before"),
+    ("joins_nobody", "capture-join", "ran before the replay"),
+    ("waits_in_capture", "capture-wait", "was not refused"),
     ("any_flag", "error-memory-flags", "was not refused"),
 ]
 

@@ -62,6 +62,95 @@ static void replay(void) {
   release(beside), release(a), release(b);
 }
 
+/* The capture of a copy, ended. */
+static plug_capture capture_copy(plug_stream stream, void *to, void *from) {
+  plug_capture capture = NULL;
+  plug_mem dst = on_device(to, 0), src = on_device(from, 0);
+  ok(rt.capture_begin(device, stream, PLUG_CAPTURE_THREAD), "capture_begin");
+  ok(rt.copy(device, stream, &dst, &src, BYTES), "copy while capturing");
+  ok(rt.capture_end(device, stream, &capture), "capture_end");
+  return capture;
+}
+
+static void behind(void) {
+  static unsigned char want[BYTES], got[BYTES], old[BYTES];
+  struct gate gate;
+  need_capture();
+  need_host_func();
+  plug_stream stream = new_stream(), other = new_stream();
+  void *a = allocate(BYTES), *b = allocate(BYTES);
+  fill_random(want, BYTES);
+  put(a, 0, want, BYTES), put(b, 0, old, BYTES);
+  plug_capture capture = capture_copy(stream, b, a);
+  hold(stream, &gate);
+  wait_for_entry(&gate);
+  doing("capture_replay, which does not wait for its stream");
+  ok(rt.capture_replay(device, capture, stream), "capture_replay");
+  sleep_a_little(NULL, PLUG_OK);
+  get_on(other, got, b, BYTES);
+  expect(first_difference(got, old, BYTES) < 0,
+         "a replay was done before the work in front of it on its stream");
+  open_gate(&gate);
+  get_on(stream, got, b, BYTES);
+  expect(first_difference(got, want, BYTES) < 0,
+         "a replay behind other work was not done");
+  ok(rt.capture_destroy(device, capture), "capture_destroy");
+}
+
+/* Work goes from one stream to another and back: a copy on each. */
+static void join(void) {
+  static unsigned char want[BYTES], got[BYTES];
+  plug_capture capture = NULL;
+  need_capture();
+  plug_stream stream = new_stream(), side = new_stream();
+  plug_event there = new_event(0), back = new_event(0);
+  void *base[3];
+  for (int i = 0; i < 3; i++) {
+    base[i] = allocate(BYTES);
+    put(base[i], 0, want, BYTES);
+  }
+  plug_mem a = on_device(base[0], 0), b = on_device(base[1], 0),
+           c = on_device(base[2], 0);
+  doing("a capture that another stream joins");
+  ok(rt.capture_begin(device, stream, PLUG_CAPTURE_THREAD), "capture_begin");
+  ok(rt.event_record(device, there, stream), "event_record while capturing");
+  ok(rt.event_wait(device, there, device, side), "event_wait, which joins a capture");
+  ok(rt.copy(device, side, &b, &a, BYTES), "copy on a stream that joined a capture");
+  ok(rt.event_record(device, back, side),
+     "event_record on a stream that joined a capture");
+  ok(rt.event_wait(device, back, device, stream), "event_wait while capturing");
+  ok(rt.copy(device, stream, &c, &b, BYTES), "copy while capturing");
+  ok(rt.capture_end(device, stream, &capture), "capture_end");
+  for (int i = 0; i < 3; i++) {
+    fill_random(want, BYTES);
+    put(base[0], 0, want, BYTES);
+    get(got, base[1], 0, BYTES);
+    expect(first_difference(got, want, BYTES) >= 0,
+           "work of a stream that joined a capture ran before the replay");
+    ok(rt.capture_replay(device, capture, stream), "capture_replay");
+    get_on(stream, got, base[2], BYTES);
+    expect(first_difference(got, want, BYTES) < 0,
+           "a replay left out the work of a stream that had joined the capture");
+  }
+  ok(rt.capture_destroy(device, capture), "capture_destroy");
+}
+
+static void waits(void) {
+  plug_capture capture = NULL;
+  need_capture();
+  plug_stream stream = new_stream();
+  for (int i = 0; i < 2; i++) {
+    ok(rt.capture_begin(device, stream, PLUG_CAPTURE_GLOBAL), "capture_begin");
+    doing("a wait while a stream captures, which is refused");
+    refused(i == 0 ? rt.stream_sync(device, stream) : rt.device_sync(device),
+            i == 0 ? "stream_sync of a stream that captures"
+                   : "device_sync while a stream captures in the global mode");
+    refused(rt.capture_end(device, stream, &capture),
+            "the end of a capture that was spoilt");
+    ok(rt.stream_sync(device, stream), "stream_sync after a capture that was spoilt");
+  }
+}
+
 static void empty(void) {
   plug_capture capture = NULL;
   need_capture();
@@ -86,6 +175,15 @@ const struct check capture_checks[] = {
     {.name = "capture-replay",
      .promise = "what a stream captured runs at each replay and not before",
      .run = replay},
+    {.name = "capture-behind",
+     .promise = "a replay waits for the work in front of it, and nobody for it",
+     .run = behind},
+    {.name = "capture-join",
+     .promise = "a stream that waits for an event of a capture takes part in it",
+     .run = join},
+    {.name = "capture-wait",
+     .promise = "to wait for what is captured is refused and spoils the capture",
+     .run = waits},
     {.name = "capture-empty",
      .promise = "nothing can be captured and replayed",
      .run = empty},

@@ -26,13 +26,16 @@ extern const struct check device_checks[], memory_checks[], copy_checks[],
 
 /* ---- The plugin under test (plugin.c). ---- */
 
-extern plug_module module;    /* as adopted: what the plugin did not know is zero */
+extern plug_module module;    /* as adopted */
 extern plug_runtime rt;       /* likewise */
 extern plug_device_info info; /* of `device` */
 extern int32_t device;        /* the one to check */
 extern int32_t device_total;
 extern int32_t wire; /* a socket to the other process of a check that has two */
 
+/* As much of a table as its owner knew: the rest is zero, and so is a member reached in
+** part. */
+void adopt(void *to, size_t whole, const void *from, uint32_t size);
 /* Loads the plugin; on failure gives the reason, which is static. */
 extern const char *plugin_path;
 const char *load_plugin(void);
@@ -82,6 +85,8 @@ void get(void *to, void *base, uint64_t offset, uint64_t bytes);
 /* Both ways for any memory. */
 void put_in(plug_mem dst, const void *from, uint64_t bytes);
 void get_from(void *to, plug_mem src, uint64_t bytes);
+/* The same on a stream, waiting for no other. */
+void get_on(plug_stream stream, void *to, void *base, uint64_t bytes);
 
 plug_stream new_stream(void);
 plug_event new_event(uint32_t flags);

@@ -46,6 +46,28 @@ static void whole_group(const char *name, const void *const *members, int count)
                     sizeof(void *)) +                                                \
                   1)
 
+static void profiler(const plug_profiler *given) {
+  plug_profiler table;
+  adopt(&table, sizeof table, given, given->size);
+  expect(given->size && table.start && table.stop && table.clock && table.label &&
+             table.drain,
+         "plug_profiler has a function missing, or no size: give all of it, or none");
+}
+
+static void kernels(const plug_kernels *given) {
+  plug_kernels table;
+  adopt(&table, sizeof table, given, given->size);
+  expect(given->size, "plug_kernels has no size");
+  expect(!table.count || (table.list && table.kernel_size),
+         "plug_kernels counts %u kernels but has no list or no kernel_size", table.count);
+  for (uint32_t i = 0; i < table.count; i++) {
+    plug_kernel kernel;
+    adopt(&kernel, sizeof kernel,
+          (const char *)table.list + (size_t)i * table.kernel_size, table.kernel_size);
+    expect(kernel.schema && kernel.fn, "kernel %u has no schema or no function", i);
+  }
+}
+
 static void tables(void) {
   expect(module.name && module.name[0] >= 'a' && module.name[0] <= 'z' &&
              strspn(module.name, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
@@ -58,6 +80,8 @@ static void tables(void) {
          "plug_module.flags has bits that the header does not know: %llu",
          (unsigned long long)module.flags);
   expect(module.runtime->reserved == 0, "plug_runtime.reserved is not 0");
+  if (module.profiler) profiler(module.profiler);
+  if (module.kernels) kernels(module.kernels);
   GROUP("streams and events", stream_create, event_sync);
   GROUP("pinned host memory", host_alloc, host_free);
   GROUP("capture", capture_begin, capture_destroy);
@@ -113,7 +137,7 @@ const struct check device_checks[] = {
      .run = entry,
      .begins = UNLOADED},
     {.name = "tables",
-     .promise = "name and flags are in order and groups are whole",
+     .promise = "name and flags are in order, groups and tables are whole",
      .run = tables,
      .begins = LOADED},
     {.name = "device-info",

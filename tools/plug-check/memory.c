@@ -14,6 +14,7 @@ static void alignment(void) {
   if (!(info.flags & PLUG_ADDRESSABLE)) {
     absent("not PLUG_ADDRESSABLE: the host reserves addresses of its own");
   }
+  expect(info.alignment != 0, "device_info gives an alignment of 0");
   for (int i = 0; i < BLOCKS; i++) {
     const uintptr_t base = (uintptr_t)allocate(size_of_block(i));
     expect(base % info.alignment == 0,

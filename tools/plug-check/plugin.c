@@ -87,8 +87,7 @@ static const plug_host host = {
     .report = report,
 };
 
-/* As much of a table as its owner knew; a member reached in part is absent. */
-static void adopt(void *to, size_t whole, const void *from, uint32_t size) {
+void adopt(void *to, size_t whole, const void *from, uint32_t size) {
   size_t known = size / sizeof(void *) * sizeof(void *);
   memset(to, 0, whole);
   memcpy(to, from, known < whole ? known : whole);
@@ -107,7 +106,9 @@ const char *load_plugin(void) {
   if (!symbol) return "it is no plugin: it exports no torchplug_plugin_v0()";
   memcpy(&entry, &symbol, sizeof entry);
   plug_status status = entry(&host, &given);
-  if (status != PLUG_OK || !given) {
+  if (status == PLUG_OK && !given)
+    return "its entry point answered PLUG_OK but gave no plug_module";
+  if (status != PLUG_OK) {
     const char *said = take_error();
     snprintf(reason, sizeof reason, "its entry point refused (%s): %s",
              status_text(status), said ? said : "it gave no reason");

@@ -33,6 +33,39 @@ static void order(void) {
          "copies on one stream did not run in the order given");
 }
 
+/* Behind a gate nothing happens, and nobody waits for it. */
+static void behind(void) {
+  enum { BYTES = 2000 };
+  static unsigned char want[BYTES], got[BYTES], old[BYTES];
+  struct gate gate;
+  need_host_func();
+  plug_stream stream = new_stream(), other = new_stream();
+  void *source = allocate(BYTES), *copied = allocate(BYTES), *filled = allocate(BYTES);
+  memset(want, 7, BYTES);
+  put(source, 0, want, BYTES), put(copied, 0, old, BYTES), put(filled, 0, old, BYTES);
+  hold(stream, &gate);
+  wait_for_entry(&gate);
+  plug_mem from = on_device(source, 0), to = on_device(copied, 0);
+  doing("a copy of device memory, which does not wait for its stream");
+  ok(rt.copy(device, stream, &to, &from, BYTES), "copy");
+  to = on_device(filled, 0);
+  doing("mem_fill, which does not wait for its stream");
+  if (rt.mem_fill) ok(rt.mem_fill(device, stream, &to, 7, BYTES), "mem_fill");
+  sleep_a_little(NULL, PLUG_OK);
+  get_on(other, got, copied, BYTES);
+  expect(first_difference(got, old, BYTES) < 0,
+         "a copy was done before the work in front of it on its stream");
+  get_on(other, got, filled, BYTES);
+  expect(first_difference(got, old, BYTES) < 0,
+         "mem_fill was done before the work in front of it on its stream");
+  open_gate(&gate);
+  get_on(stream, got, copied, BYTES);
+  expect(first_difference(got, want, BYTES) < 0, "a copy behind other work was not done");
+  get_on(stream, got, filled, BYTES);
+  expect(!rt.mem_fill || first_difference(got, want, BYTES) < 0,
+         "mem_fill behind other work was not done");
+}
+
 /* While one stream is held, the work of the other is done. */
 static void one_beside_the_other(plug_stream held, plug_stream other, const char *what) {
   struct gate gate;
@@ -168,6 +201,10 @@ const struct check stream_checks[] = {
     {.name = "stream-order",
      .promise = "work given to one stream runs in the order given",
      .run = order},
+    {.name = "stream-behind",
+     .promise =
+         "copies and fills wait for the work in front of them, and nobody for them",
+     .run = behind},
     {.name = "stream-independent",
      .promise = "a stream that is held holds no other",
      .run = independent},

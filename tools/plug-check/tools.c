@@ -158,6 +158,13 @@ void get_from(void *to, plug_mem src, uint64_t bytes) {
   ok(rt.copy(device, NULL, &dst, &src, bytes), "copy");
 }
 
+void get_on(plug_stream stream, void *to, void *base, uint64_t bytes) {
+  plug_mem dst = on_host(to), src = on_device(base, 0);
+  doing("a copy to the host, on a stream that nothing holds");
+  ok(rt.copy(device, stream, &dst, &src, bytes), "copy");
+  ok(rt.stream_sync(device, stream), "stream_sync");
+}
+
 void put(void *base, uint64_t offset, const void *from, uint64_t bytes) {
   put_in(on_device(base, offset), from, bytes);
 }
