@@ -26,7 +26,8 @@
 **  3. Status.  A function that can fail returns plug_status. Before returning
 **     an error (>= PLUG_INVALID) the plugin calls host->set_error() with one
 **     sentence. Output parameters are written only on PLUG_OK. An unknown
-**     tag, flag or kind is answered PLUG_UNSUPPORTED, never guessed at.
+**     tag, flag or kind is answered PLUG_UNSUPPORTED, never guessed at. All
+**     text is UTF-8.
 **  4. Threads. The host may call any function from any thread, concurrently,
 **     except that it never destroys an object another call is using. Set
 **     PLUG_SERIALIZE to have the host take one lock around every call.
@@ -36,8 +37,9 @@
 **     Memory named in an enqueued operation stays valid until the stream has
 **     passed it. Pointers returned by a plugin live until process exit.
 **  7. Order.  Work given to one stream runs in the order given. Streams are
-**     otherwise independent, the default stream included. A plugin without
-**     the stream group finishes all work before it returns.
+**     otherwise independent, the default stream included. What names device
+**     memory and pinned memory only is not waited for. A plugin without the
+**     stream group finishes all work before it returns.
 **  8. Manners. No C++ exception, longjmp, exit or write to stdout may leave a
 **     plugin. The library is never unloaded. After fork() the child makes no
 **     calls.
@@ -320,7 +322,7 @@ typedef struct plug_runtime {
   /* Absent: the host counts what it has allocated itself. */
   plug_status (*mem_info)(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-  /* Memory of the device. Absent: filled through copy. */
+  /* Memory of the device. Absent: the CPU does it. */
   plug_status (*mem_fill)(int32_t device, plug_stream stream, const plug_mem *dst,
                           uint8_t byte, uint64_t bytes);
 

@@ -107,10 +107,19 @@ DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
       device = tensor.device().index();
     });
   }
+  if (device < 0 && host_tensor.defined()) refuse_generator(arguments);
   if (device < 0) device = current_device();
   const bool is_allowed = facts_.takes_host_indices && are_indices;
   if (host_tensor.defined() && !is_allowed) refuse_mixture(device, host_tensor);
   return device;
+}
+
+// Without a tensor of the device, its generator is what has brought the call here.
+void OperatorKernel::refuse_generator(Arguments arguments) const {
+  for (const c10::IValue& value : arguments) {
+    TORCH_CHECK(!value.isGenerator(), "Expected a 'cpu' device type for generator but found '",
+                active_module().name, "'");
+  }
 }
 
 void OperatorKernel::refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const {

@@ -117,6 +117,7 @@ void register_operators(const Module& module) {
   add_nested_views(library);
   add_storage_operators(library);
   add_copies(library);
+  if (module.runtime.mem_fill != nullptr && !has_kernel("aten::zero_")) add_fills(library);
   if (!has_kernel("aten::_convolution")) add_convolution(library);
   if (!has_kernel("aten::native_dropout")) add_dropout(library);
   if (!has_kernel("aten::_thnn_fused_lstm_cell")) add_lstm_cell(library);

@@ -11,6 +11,7 @@ void add_factories(torch::Library& library);
 void add_views(torch::Library& library);
 void add_storage_operators(torch::Library& library);
 void add_copies(torch::Library& library);
+void add_fills(torch::Library& library);
 void add_convolution(torch::Library& library);
 void add_dropout(torch::Library& library);
 void add_lstm_cell(torch::Library& library);

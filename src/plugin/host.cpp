@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "plugin/utf8.h"
+
 namespace torchplug {
 namespace {
 
@@ -20,9 +22,7 @@ int log_threshold() {
   return threshold;
 }
 
-void set_error(const plug_host* /*host*/, const char* message) {
-  last_error = message == nullptr ? "" : message;
-}
+void set_error(const plug_host* /*host*/, const char* message) { last_error = as_utf8(message); }
 
 void log(const plug_host* /*host*/, int32_t level, const char* message) {
   static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};

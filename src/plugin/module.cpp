@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "immortal.h"
+#include "plugin/utf8.h"
 
 namespace torchplug {
 namespace {
@@ -151,13 +152,16 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   const plug_module* given = nullptr;
   take_plugin_error();
   const plug_status status = entry_point(&module->host, &given);
-  TORCH_CHECK(status == PLUG_OK && given != nullptr, "The plugin at '", path, "' refused to start (",
-              status_name(status), "): ", take_plugin_error());
+  const std::string said = take_plugin_error();
+  TORCH_CHECK(status == PLUG_OK, "The plugin at '", path, "' refused to start (", status_name(status),
+              "): ", said.empty() ? "it gave no reason." : said);
+  TORCH_CHECK(given != nullptr, "The plugin at '", path,
+              "' answered PLUG_OK but gave no plug_module. Set *module to its table.");
 
   const plug_module table = adopt(*given, "plug_module", path);
   module->name = table.name == nullptr ? "" : table.name;
   check_name(module->name, path);
-  module->version = table.version == nullptr ? "" : table.version;
+  module->version = as_utf8(table.version);
   module->abi_minor = table.abi_minor;
   module->flags = table.flags;
   TORCH_CHECK(table.runtime != nullptr, "Plugin '", module->name,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "immortal.h"
+#include "plugin/utf8.h"
 #include "profiler/plugin_profiler.h"
 
 namespace torchplug {
@@ -33,6 +34,7 @@ CopyEnd end_of(int32_t plugins_index) {
 DeviceWork::Kind kind_of(Launch::Kind kind) {
   switch (kind) {
     case Launch::Kind::kCopy: return DeviceWork::Kind::kCopy;
+    case Launch::Kind::kFill: return DeviceWork::Kind::kFill;
     case Launch::Kind::kWait: return DeviceWork::Kind::kWait;
     default: return DeviceWork::Kind::kKernel;
   }
@@ -134,11 +136,13 @@ DeviceTrace::LanePointer DeviceTrace::make_lane(DeviceIndex device) {
     if (active_module().has_profiler()) use_records(*lane);
   } catch (const std::exception& error) {
     note(sentence_of(error));
+    lane = std::make_shared<Lane>(device);
   }
   try {
     if (lane->timing == Timing::kCalls && EventTimer::is_possible()) use_events(*lane);
   } catch (const std::exception& error) {
     note(sentence_of(error));
+    lane = std::make_shared<Lane>(device);
   }
   return lane;
 }
@@ -254,14 +258,18 @@ void DeviceTrace::collect(Lane& lane) {
 }
 
 // The plugin knows best what it did; what it does not say, the launch does.
-void DeviceTrace::take(const Lane& lane, const plug_record& record) {
-  if (record.start < lane.first.front().device) return;  // of somebody who recorded before
+void DeviceTrace::take(Lane& lane, const plug_record& record) {
   std::lock_guard lock(trace_lock_);
   const Entry* entry = find(record.label);
+  if (record.start < lane.first.front().device) {
+    // Of somebody who recorded before; but what was launched in this trace cannot have begun before it.
+    if (entry != nullptr) ++lane.misdated;
+    return;
+  }
   DeviceWork work = entry != nullptr ? work_of(entry->record) : DeviceWork{};
   work.kind = kind_of(record);
   work.device = lane.device;
-  if (record.name != nullptr) work.name = record.name;
+  if (record.name != nullptr) work.name = as_utf8(record.name);
   if (record.bytes != 0) work.bytes = record.bytes;
   if (entry == nullptr) {
     const auto known = streams_.find(record.stream);
@@ -367,6 +375,11 @@ void DeviceTrace::add_works(Ending& ending, FinishedTrace& trace, const Lane& la
   if (lane.lost != 0) {
     trace.errors.push_back("The plugin had no room for " + std::to_string(lane.lost) + " records of device " +
                            std::to_string(int{lane.device}) + ".");
+  }
+  if (lane.misdated != 0) {
+    trace.errors.push_back("The plugin says of " + std::to_string(lane.misdated) + " records of device " +
+                           std::to_string(int{lane.device}) +
+                           " that they began before they were launched; they were left out.");
   }
   ClockMap clock(on_unix_clock(ending, lane.first), on_unix_clock(ending, last));
   const uint32_t first_id = trace.launches.empty() ? 0 : trace.launches.front().id;

@@ -111,6 +111,7 @@ class DeviceTrace final : public LaunchListener {
     Readings first;
     uint64_t launches = 0;
     uint64_t lost = 0;
+    uint64_t misdated = 0;
   };
   using LanePointer = std::shared_ptr<Lane>;
 
@@ -140,7 +141,7 @@ class DeviceTrace final : public LaunchListener {
   void use_events(Lane& lane);
   static Readings read_clocks(const Lane& lane);
   void collect(Lane& lane);
-  void take(const Lane& lane, const plug_record& record);
+  void take(Lane& lane, const plug_record& record);
   void note(const std::string& what);
 
   // With trace_lock_ held:

@@ -38,6 +38,11 @@ std::string in_words(size_t bytes) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + (is_large ? " GiB" : " MiB");
 }
 
+void check_given(const void* base, size_t bytes) {
+  TORCH_CHECK(base != nullptr, "Plugin '", active_module().name, "' answered PLUG_OK to mem_alloc of ", bytes,
+              " bytes but gave no memory. It should answer PLUG_NO_MEMORY.");
+}
+
 std::string said_by_plugin() {
   const std::string said = take_plugin_error();
   return "The plugin said: " + (said.empty() ? "nothing" : said);
@@ -125,6 +130,7 @@ Block* BlockPool::grow(Request& request, size_t bytes, std::string& said) {
     return nullptr;
   }
   check(status, "mem_alloc", device_);
+  check_given(base, bytes);
   std::unique_ptr<Segment> segment = make_segment(request, base, bytes);
   Books::Session session(books_);
   Segment& added = add_segment(request, std::move(segment));
@@ -417,6 +423,7 @@ Block* BlockPool::take_uncached(Request& request) {
   }
   if (status == PLUG_NO_MEMORY) throw_out_of_memory(request, said);
   check(status, "mem_alloc", device_);
+  check_given(base, request.rounded);
   std::unique_ptr<Segment> segment = make_segment(request, base, request.rounded);
   segment->is_cached = false;
   Books::Session session(books_);

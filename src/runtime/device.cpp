@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "immortal.h"
+#include "plugin/utf8.h"
 #include "runtime/failure.h"
 
 namespace torchplug {
@@ -51,8 +52,8 @@ DeviceInfo read_info(DeviceIndex device, int32_t plugins_index) {
   given.alignment = 1;
   check(runtime().device_info(plugins_index, &given), "device_info", device);
   DeviceInfo info;
-  info.name = given.name == nullptr ? active_module().name : given.name;
-  info.bus_id = given.bus_id == nullptr ? "" : given.bus_id;
+  info.name = given.name == nullptr ? active_module().name : as_utf8(given.name);
+  info.bus_id = as_utf8(given.bus_id);
   info.uuid = hexadecimal(given.uuid);
   info.total_bytes = given.total_bytes;
   info.alignment = std::max<uint64_t>(given.alignment, 1);
@@ -63,6 +64,8 @@ DeviceInfo read_info(DeviceIndex device, int32_t plugins_index) {
   info.capability_minor = given.capability_minor;
   info.priority_high = given.priority_high;
   info.priority_low = given.priority_low;
+  TORCH_CHECK(given.dtypes != nullptr || given.dtype_count == 0, "Plugin '", active_module().name, "' names ",
+              given.dtype_count, " dtypes of device ", int{device}, " but gives no list. Set .dtypes.");
   info.dtypes.assign(given.dtypes, given.dtypes + given.dtype_count);
   TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", active_module().name,
               "' gives an alignment of ", info.alignment, " for device ", int{device},

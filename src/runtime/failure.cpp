@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "immortal.h"
+#include "plugin/utf8.h"
 #include "runtime/sequence.h"
 
 namespace torchplug {
@@ -74,8 +75,12 @@ void on_report(int32_t plugins_index, plug_stream /*stream*/, uint64_t sequence,
                const char* message) {
   if (!is_module_loaded()) return;
   const DeviceIndex device = visible_index(plugins_index);
-  if (device < 0) return;
-  const std::string said = message == nullptr ? "the plugin gave no reason" : message;
+  const std::string said = message == nullptr ? "the plugin gave no reason" : as_utf8(message);
+  if (device < 0) {
+    TORCH_WARN("Plugin '", active_module().name, "' reported a failure of device ", plugins_index,
+               ", which is not in use: ", said);
+    return;
+  }
   const std::string text =
       name_of(device) + ": " + work_of(sequence) + " failed (" + status_name(status) + "): " + said;
   if (status == PLUG_LOST) {

@@ -98,13 +98,13 @@ void Graph::capture_end() {
   take_plugin_error();
   const plug_status status = runtime().capture_end(plugin_index(stream.device()), stream.handle(), &handle);
   const std::string spoilt = capture_->spoilt();
-  if (status == PLUG_OK && spoilt.empty()) {
+  if (status == PLUG_OK && handle != nullptr && spoilt.empty()) {
     handle_ = handle;
     DeviceAllocator::instance().end_allocate_to_pool(stream.device(), pool_);
     return;
   }
-  if (status == PLUG_OK) runtime().capture_destroy(plugin_index(stream.device()), handle);
-  const std::string said = take_plugin_error();
+  if (handle != nullptr) runtime().capture_destroy(plugin_index(stream.device()), handle);
+  const std::string said = status == PLUG_OK ? "capture_end gave no graph" : take_plugin_error();
   end_allocation();
   TORCH_CHECK(spoilt.empty(), "The capture of the graph failed: ", spoilt);
   TORCH_CHECK(false, "The capture of the graph failed: ", said.empty() ? status_name(status) : said,

@@ -224,6 +224,9 @@ class PinnedAllocator final : public at::HostAllocator {
         empty_cache();
         check(runtime().host_alloc(bytes, &address), "host_alloc", -1);
       }
+      TORCH_CHECK(address != nullptr, "Plugin '", active_module().name,
+                  "' answered PLUG_OK to host_alloc of ", bytes,
+                  " bytes but gave no memory. It should answer PLUG_NO_MEMORY.");
     } else {
       address = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
       TORCH_CHECK_WITH(OutOfMemoryError, address != nullptr, "The host has no ", bytes,

@@ -17,6 +17,7 @@ struct Launch {
     kKernel,
     kHost,  // an operator that PyTorch's CPU kernel carries out on the device's memory
     kCopy,
+    kFill,
     kWait,  // of a stream, for an event
     kSync   // of the calling thread, for the device
   };

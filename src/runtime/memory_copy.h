@@ -1,5 +1,5 @@
 #pragma once
-// The plugin's copy, in stream order. Any thread may call it.
+// The plugin's copy and fill, in stream order. Any thread may call them.
 
 #include "runtime/stream.h"
 
@@ -7,5 +7,8 @@ namespace torchplug {
 
 // Host memory that is not pinned has been read or written when this returns.
 void copy_memory(const plug_mem& to, const plug_mem& from, uint64_t bytes, const Stream& stream);
+
+// Only for a plugin with mem_fill.
+void fill_memory(const plug_mem& to, uint8_t byte, uint64_t bytes, const Stream& stream);
 
 }  // namespace torchplug

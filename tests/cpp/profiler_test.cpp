@@ -255,16 +255,31 @@ TEST(DeviceTrace, a_clock_of_the_devices_own_is_read_as_the_hosts) {
 }
 
 TEST(DeviceTrace, a_plugin_that_cannot_record_is_timed_another_way_and_quoted) {
+  for (const char* function : {"start", "clock"}) {
+    alone([&] {
+      ::setenv("RECORDER_FAILS", function, 1);
+      activate(plugin_path("recorder"));
+      const at::Tensor x = on_device(at::ones({4}));
+      at::relu(x);  // the first call of a kind does more
+      const FinishedTrace trace = trace_of([&] { at::relu(x); });
+      ASSERT_EQ(trace.works.size(), 1u);
+      EXPECT_EQ(trace.devices[0].second, Timing::kCalls);
+      ASSERT_EQ(trace.errors.size(), 1u);
+      expect_says(trace.errors[0], {"recorder", function, "the tracing unit is in use"});
+      expect_one_sentence(trace.errors[0]);
+    });
+  }
+}
+
+TEST(DeviceTrace, records_dated_before_their_launch_are_told) {
   alone([] {
-    ::setenv("RECORDER_FAILS", "1", 1);
+    ::setenv("RECORDER_MISDATES", "1", 1);
     activate(plugin_path("recorder"));
     const at::Tensor x = on_device(at::ones({4}));
-    at::relu(x);  // the first call of a kind does more
+    at::relu(x);
     const FinishedTrace trace = trace_of([&] { at::relu(x); });
-    ASSERT_EQ(trace.works.size(), 1u);
-    EXPECT_EQ(trace.devices[0].second, Timing::kCalls);
     ASSERT_EQ(trace.errors.size(), 1u);
-    expect_says(trace.errors[0], {"recorder", "start", "the tracing unit is in use"});
+    expect_says(trace.errors[0], {"2 records of device 0", "before they were launched"});
     expect_one_sentence(trace.errors[0]);
   });
 }
@@ -283,7 +298,7 @@ TEST(DeviceTrace, records_that_the_plugin_lost_are_told) {
 
 TEST(DeviceTrace, a_kernel_that_declines_leaves_no_work) {
   alone([] {
-    ::setenv("RECORDER_FAILS", "1", 1);  // it records no copies
+    ::setenv("RECORDER_FAILS", "start", 1);  // it records no copies
     activate(plugin_path("recorder"));
     const at::Tensor x = on_device(at::ones({4}, at::kDouble));
     at::relu(x);  // the first call of a kind does more

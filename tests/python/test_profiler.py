@@ -174,6 +174,15 @@ def test_a_strided_copy_counts_what_it_writes(device, trace_of):
     assert copy["args"]["bytes"] == 64 * 32 * 4
 
 
+@pytest.mark.accelerator("it has mem_fill", only="sim")
+def test_zeroing_is_a_fill_of_the_plugins(device, trace_of):
+    x = torch.ones(3, 5, device=device)
+    trace = trace_of(lambda: (torch.zeros(7, device=device), x.zero_(), x[:, 1:].zero_()))
+    assert [fill["args"]["bytes"] for fill in trace.of("gpu_memset")] == [28, 60]
+    assert all(fill["name"] == "Memset (Device)" for fill in trace.of("gpu_memset"))
+    assert [e["name"] for e in trace.of("kernel")] == ["aten::zero_ [host]"]
+
+
 def test_a_copy_between_devices_is_one_between_peers(device, other_device, trace_of):
     x = torch.ones(100, device=device)
     x.to(other_device)

@@ -415,3 +415,15 @@ def test_waiting_between_draws_changes_nothing(device):
         return made
 
     assert_equal(draws(wait=True), draws(wait=False))
+
+
+@pytest.mark.accelerator("the CPU's generator is the CPU's")
+def test_a_generator_of_the_device_draws_no_numbers_for_the_cpu(device):
+    generator = torch.Generator(device)
+    for draw in (
+        lambda: torch.rand(3, generator=generator),
+        lambda: torch.randperm(3, generator=generator),
+        lambda: torch.ones(3).normal_(generator=generator),
+    ):
+        with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator"):
+            draw()
