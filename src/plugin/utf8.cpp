@@ -9,7 +9,8 @@ size_t length_of_character(const unsigned char* at) {
   const unsigned char lead = at[0];
   if (lead < 0x80) return 1;
   if (lead < 0xC2 || lead > 0xF4) return 0;
-  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  size_t length = 2;
+  if (lead >= 0xE0) length = lead < 0xF0 ? 3 : 4;
   for (size_t i = 1; i < length; ++i) {
     if ((at[i] & 0xC0) != 0x80) return 0;
   }

@@ -32,8 +32,9 @@ size_t segment_size(size_t rounded, bool is_small, const AllocatorSettings& sett
 
 std::string in_words(size_t bytes) {
   if (bytes < kMiB) return std::to_string(bytes) + " bytes";
-  const bool is_large = bytes >= 10 * 1024 * kMiB;
-  const size_t unit = is_large ? 1024 * kMiB : kMiB;
+  constexpr size_t kGiB = 1024 * kMiB;
+  const bool is_large = bytes >= 10 * kGiB;
+  const size_t unit = is_large ? kGiB : kMiB;
   const size_t tenths = bytes / unit * 10 + bytes % unit * 10 / unit;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + (is_large ? " GiB" : " MiB");
 }
