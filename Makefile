@@ -5,7 +5,7 @@
 #   make wheel       set up, build, pack the core and each device into dist/
 #   make bench       set up, build, measure what torchplug costs (a minute; nothing else should run)
 #   make lint        clang-tidy over the core and the plugins (half an hour)
-#   make sanitize    build and test with ASan and UBSan, then with TSan (a quarter of an hour)
+#   make sanitize    build and test with ASan and UBSan, then with TSan (20 minutes)
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0

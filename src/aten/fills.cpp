@@ -16,7 +16,7 @@ void zero_on_host(const at::Tensor& self) {
   kernel.run(stack);
 }
 
-// Of every type whose values torch.zeros can make, zero has no bit set.
+// No bit is set in the zero of any type; PyTorch writes zero bytes on the CPU, too.
 at::Tensor& zero_(at::Tensor& self) {
   if (!self.is_non_overlapping_and_dense()) {
     zero_on_host(self);

@@ -33,6 +33,14 @@ bool is_in_view(Arguments arguments) {
   return all;
 }
 
+// Without a tensor of the device, its generator is what has brought the call here.
+void refuse_generator(Arguments arguments) {
+  for (const c10::IValue& value : arguments) {
+    TORCH_CHECK(!value.isGenerator(), "Expected a 'cpu' device type for generator but found '",
+                active_module().name, "'");
+  }
+}
+
 }  // namespace
 
 OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound,
@@ -112,14 +120,6 @@ DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
   const bool is_allowed = facts_.takes_host_indices && are_indices;
   if (host_tensor.defined() && !is_allowed) refuse_mixture(device, host_tensor);
   return device;
-}
-
-// Without a tensor of the device, its generator is what has brought the call here.
-void OperatorKernel::refuse_generator(Arguments arguments) const {
-  for (const c10::IValue& value : arguments) {
-    TORCH_CHECK(!value.isGenerator(), "Expected a 'cpu' device type for generator but found '",
-                active_module().name, "'");
-  }
 }
 
 void OperatorKernel::refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const {

@@ -44,7 +44,6 @@ class OperatorKernel final : public c10::OperatorKernel {
  private:
   void run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, Reason reason);
   DeviceIndex device_of(Arguments arguments) const;
-  void refuse_generator(Arguments arguments) const;
   [[noreturn]] void refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const;
 
   OperatorFacts facts_;

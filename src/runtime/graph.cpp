@@ -103,7 +103,9 @@ void Graph::capture_end() {
     DeviceAllocator::instance().end_allocate_to_pool(stream.device(), pool_);
     return;
   }
-  if (handle != nullptr) runtime().capture_destroy(plugin_index(stream.device()), handle);
+  if (status == PLUG_OK && handle != nullptr) {
+    runtime().capture_destroy(plugin_index(stream.device()), handle);
+  }
   const std::string said = status == PLUG_OK ? "capture_end gave no graph" : take_plugin_error();
   end_allocation();
   TORCH_CHECK(spoilt.empty(), "The capture of the graph failed: ", spoilt);

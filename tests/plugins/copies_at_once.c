@@ -4,12 +4,8 @@
 static plug_status copy(int32_t device, plug_stream stream, const plug_mem *dst,
                         const plug_mem *src, uint64_t bytes) {
   (void)stream;
-  plug_stream own = NULL;
-  plug_status status = sim.stream_create(device, 0, &own);
-  if (status == PLUG_OK) status = sim.copy(device, own, dst, src, bytes);
-  if (status == PLUG_OK) status = sim.stream_sync(device, own);
-  if (own) sim.stream_destroy(device, own);
-  return status;
+  plug_stream own = own_stream(device);
+  return finish(device, own, sim.copy(device, own, dst, src, bytes));
 }
 
 plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {

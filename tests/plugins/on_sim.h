@@ -36,4 +36,17 @@ static inline plug_status make_sim(const plug_host *given, const char *name) {
   return PLUG_OK;
 }
 
+/* For variants that do work at once, on a stream of its own, whatever else their
+** stream still has to do. */
+static inline plug_stream own_stream(int32_t device) {
+  plug_stream own = NULL;
+  return sim.stream_create(device, 0, &own) == PLUG_OK ? own : NULL;
+}
+
+static inline plug_status finish(int32_t device, plug_stream own, plug_status status) {
+  if (status == PLUG_OK) status = sim.stream_sync(device, own);
+  sim.stream_destroy(device, own);
+  return status;
+}
+
 #endif

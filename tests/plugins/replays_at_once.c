@@ -4,12 +4,8 @@
 static plug_status capture_replay(int32_t device, plug_capture capture,
                                   plug_stream stream) {
   (void)stream;
-  plug_stream own = NULL;
-  plug_status status = sim.stream_create(device, 0, &own);
-  if (status == PLUG_OK) status = sim.capture_replay(device, capture, own);
-  if (status == PLUG_OK) status = sim.stream_sync(device, own);
-  if (own) sim.stream_destroy(device, own);
-  return status;
+  plug_stream own = own_stream(device);
+  return finish(device, own, sim.capture_replay(device, capture, own));
 }
 
 plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {
