@@ -146,7 +146,7 @@ def replace_sharing() -> None:
 
     @_in_place_of(torch.UntypedStorage, "share_memory_")
     def share_memory_(self: torch.UntypedStorage) -> Any:
-        if is_ours(self) and not _C.can_share():
+        if is_ours(self) and not _C.can_share(self.device.index):
             raise RuntimeError(
                 f"Memory of device '{_devices.name()}' cannot be shared between processes: its plugin has "
                 "no ipc_export. What is sent through a queue is copied."
@@ -155,7 +155,7 @@ def replace_sharing() -> None:
 
     @_in_place_of(torch.UntypedStorage, "is_shared")
     def untyped_is_shared(self: torch.UntypedStorage) -> Any:
-        return _C.can_share() if is_ours(self) else is_shared(self)
+        return _C.can_share(self.device.index) if is_ours(self) else is_shared(self)
 
 
 # ---- storages, PyTorch 2.11 to 2.13 ----

@@ -74,7 +74,7 @@ def reduce_storage(storage: Any) -> Reduced:
     name, device = _devices.name(), storage.device
     if storage.nbytes() == 0:
         return _rebuild_empty, (name,)
-    if not _C.can_share():
+    if not _C.can_share(device.index):
         return _rebuild_from_copy, (name, device.index, _kept_while_spawning(storage.cpu()))
     shared = _C.share_storage(storage)
     fd = shared[2]

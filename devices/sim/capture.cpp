@@ -163,17 +163,18 @@ void Capture::replay(Stream& stream) {
   if (const auto capture = stream.capture()) capture->refuse("replaying a capture");
   const std::lock_guard lock(replays_mutex_);
   const std::uint64_t replay = replays_;
-  enqueue(stream, {.kind = PLUG_RECORD_KERNEL, .name = "graph"},
-          [self = shared_from_this(), replay]() noexcept {
-            Lane& origin = self->lanes_.front();
-            origin.wait_for_replays(replay);
-            origin.run(replay, self->lanes_);
-          });
+  const std::uint64_t label = Recording::label();
+  stream.enqueue([self = shared_from_this(), replay, label, &stream]() noexcept {
+    Lane& origin = self->lanes_.front();
+    origin.wait_for_replays(replay);
+    origin.run(replay, self->lanes_, stream, label);
+  });
   ++replays_;
   auto lane = lanes_.begin();
   for (const std::shared_ptr<Stream>& runner : runners_) {
-    runner->enqueue(
-        [self = shared_from_this(), lane = &*++lane, replay]() noexcept { lane->run(replay, self->lanes_); });
+    runner->enqueue([self = shared_from_this(), lane = &*++lane, replay, label]() noexcept {
+      lane->run(replay, self->lanes_, lane->stream(), label);
+    });
   }
 }
 

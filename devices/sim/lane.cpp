@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiler.h"
+
 namespace torchplug::sim {
 namespace {
 
@@ -45,14 +47,30 @@ bool Lane::is_done_at(const Clock& moment) const noexcept {
                      [](const Segment& segment) { return segment.tasks.empty(); });
 }
 
-void Lane::run(std::uint64_t replay, const std::deque<Lane>& lanes) noexcept {
+void Lane::run_recorded(Segment& segment, const Stream& stream, std::uint64_t label) noexcept {
+  for (std::size_t i = 0; i < segment.tasks.size(); ++i) {
+    auto work = [&task = segment.tasks[i]]() noexcept { task.repeat(); };
+    if (segment.activities[i].kind == 0) {
+      work();
+    } else {
+      Recording(stream, segment.activities[i], label).run(work);
+    }
+  }
+}
+
+void Lane::run(std::uint64_t replay, const std::deque<Lane>& lanes, const Stream& stream,
+               std::uint64_t label) noexcept {
   std::uint64_t done = replay * segments_.size();
   for (Segment& segment : segments_) {
     for (std::size_t i = 0; i < segment.waits.size(); ++i) {
       const std::uint64_t awaited = segment.waits[i];
       if (awaited != 0) lanes[i].progress_.wait(replay * lanes[i].segments_.size() + awaited);
     }
-    for (Task& task : segment.tasks) task.repeat();
+    if (Recording::is_on()) [[unlikely]] {
+      run_recorded(segment, stream, label);
+    } else {
+      for (Task& task : segment.tasks) task.repeat();
+    }
     progress_.advance_to(++done);
   }
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "activity.h"
 #include "progress.h"
 #include "task.h"
 
@@ -34,10 +35,11 @@ class Lane {
   Stream& stream() const noexcept { return *stream_; }
 
   template <class Work>
-  void add(Work&& work) {
+  void add(const Activity& activity, Work&& work) {
     const std::lock_guard lock(lock_);
     if (is_closed_) open_segment();
     segments_.back().tasks.emplace_back().emplace(std::forward<Work>(work));
+    segments_.back().activities.push_back(activity);
   }
 
   // With the lock held: the moment at which all that was given so far has been done.
@@ -47,8 +49,10 @@ class Lane {
   // Whether all its work had been done at that moment.
   bool is_done_at(const Clock& moment) const noexcept;
 
-  // After the capture, in the order of the replays: runs all, as replay number `replay` of them.
-  void run(std::uint64_t replay, const std::deque<Lane>& lanes) noexcept;
+  // After the capture, in the order of the replays: runs all, as replay number `replay` of them, on `stream`;
+  // if anybody records, each task has a record with this label.
+  void run(std::uint64_t replay, const std::deque<Lane>& lanes, const Stream& stream,
+           std::uint64_t label) noexcept;
   // Waits until it has run that often.
   void wait_for_replays(std::uint64_t count) const noexcept { progress_.wait(count * segments_.size()); }
 
@@ -56,9 +60,11 @@ class Lane {
   struct Segment {
     Clock waits;  // by lane; 0 for one that is not waited for
     std::deque<Task> tasks;
+    std::vector<Activity> activities;  // of the tasks
   };
 
   void open_segment();
+  static void run_recorded(Segment& segment, const Stream& stream, std::uint64_t label) noexcept;
 
   Capture& capture_;
   std::mutex& lock_;

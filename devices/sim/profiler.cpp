@@ -48,14 +48,19 @@ struct Switch {
   }
 };
 
-Recording::Recording(const Stream& stream, const Activity& activity) noexcept {
+std::uint64_t Recording::label() noexcept { return current_label; }
+
+Recording::Recording(const Stream& stream, const Activity& activity) noexcept
+    : Recording(stream, activity, current_label) {}
+
+Recording::Recording(const Stream& stream, const Activity& activity, std::uint64_t label) noexcept {
   record_.size = sizeof record_;
   record_.kind = activity.kind;
   record_.device = stream.device();
   record_.source = activity.source;
   record_.target = activity.target;
   record_.stream = stream.handle();
-  record_.label = current_label;
+  record_.label = label;
   record_.bytes = activity.bytes;
   record_.name = activity.name;
 }

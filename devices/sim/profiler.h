@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "activity.h"
 #include "stream.h"
 #include "torchplug/plug.h"
 
@@ -15,21 +16,15 @@ namespace torchplug::sim {
 
 extern const plug_profiler kProfiler;
 
-// What a piece of work is, as a record will tell.
-struct Activity {
-  std::int32_t kind;           // PLUG_RECORD_*
-  const char* name = nullptr;  // a literal
-  std::int32_t source = PLUG_HOST;
-  std::int32_t target = PLUG_HOST;
-  std::uint64_t bytes = 0;
-};
-
 // Begun by the thread that enqueues the work, ended by the one that does it.
 class Recording {
  public:
   static bool is_on() noexcept { return on_.load(std::memory_order_relaxed); }
 
   Recording(const Stream& stream, const Activity& activity) noexcept;
+  // Of a piece of a replay, which has the label of that.
+  Recording(const Stream& stream, const Activity& activity, std::uint64_t label) noexcept;
+  static std::uint64_t label() noexcept;
   // Runs the work and keeps when that was.
   template <class Work>
   void run(Work& work) noexcept {
@@ -68,11 +63,11 @@ class RecordedWork {
   std::unique_ptr<Kept> kept_;
 };
 
-// stream.enqueue(work), recorded if anybody records. What is captured is not: its replay is, as a whole.
+// stream.enqueue(work), recorded if anybody records. What is captured is recorded when it is replayed.
 template <class Work>
 Marker enqueue(Stream& stream, const Activity& activity, Work&& work) {
   if (!Recording::is_on() || stream.captures()) [[likely]]
-    return stream.enqueue(std::forward<Work>(work));
+    return stream.enqueue(std::forward<Work>(work), activity);
   using Stored = std::remove_cvref_t<Work>;
   return stream.enqueue(RecordedWork<Stored>(Recording(stream, activity), std::forward<Work>(work)));
 }

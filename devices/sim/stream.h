@@ -40,12 +40,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void set_handle(plug_stream handle) noexcept { handle_ = handle; }
 
   // Runs `work` on the stream's thread after all work enqueued before. If this throws, `work` was
-  // not taken. Gives the moment at which it is done.
+  // not taken. Gives the moment at which it is done. `activity`: for what is captured.
   template <class Work>
-  Marker enqueue(Work&& work) {
+  Marker enqueue(Work&& work, const Activity& activity = {}) {
     const std::lock_guard lock(producers_);
     if (Lane* lane = lane_.load(std::memory_order_relaxed)) [[unlikely]] {
-      lane->add(std::forward<Work>(work));
+      lane->add(activity, std::forward<Work>(work));
       return {};
     }
     start_if_new();

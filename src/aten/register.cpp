@@ -88,7 +88,7 @@ torch::Library& device_library() { return operator_library("aten", DispatchKey::
 // For operators of other libraries, and of aten where PyTorch has no CPU kernel.
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
   TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::CPU),
-                              handle.operator_name(), " cannot run on device '", active_module().name,
+                              handle.operator_name(), " cannot run on device '", device_type_name(),
                               "': neither its plugin nor PyTorch's CPU has a kernel for it.");
   late_kernel(handle, DispatchKey::CPU).run(*stack);
 }
@@ -109,7 +109,7 @@ void register_operators(const Module& module) {
   add_nested_views(library);
   add_storage_operators(library);
   add_copies(library);
-  if (module.runtime.mem_fill != nullptr && !has_kernel("aten::zero_")) add_fills(library);
+  if (module.runtime.has<&plug_runtime::mem_fill>() && !has_kernel("aten::zero_")) add_fills(library);
   if (!has_kernel("aten::_convolution")) add_convolution(library);
   if (!has_kernel("aten::native_dropout")) add_dropout(library);
   if (!has_kernel("aten::_thnn_fused_lstm_cell")) add_lstm_cell(library);

@@ -8,6 +8,8 @@
 
 #include "memory/device_allocator.h"
 #include "runtime/generator.h"
+#include "runtime/memory_copy.h"
+#include "runtime/submit.h"
 
 namespace torchplug::capture {
 namespace {
@@ -34,7 +36,7 @@ std::vector<CapturedRandom> randoms_of(const std::vector<std::shared_ptr<PhiloxS
   for (const auto& generator : generators) {
     CapturedRandom& random = randoms.emplace_back();
     random.generator = generator;
-    if (active_module().kernels.empty()) continue;
+    if (module_of(stream.device()).kernels.empty()) continue;
     random.for_kernels = DeviceAllocator::instance().allocate_on(stream, sizeof(Draw));
   }
   return randoms;
@@ -42,9 +44,9 @@ std::vector<CapturedRandom> randoms_of(const std::vector<std::shared_ptr<PhiloxS
 
 void check_may_begin(const Stream& stream) {
   TORCH_CHECK(!is_capturing(stream), "The current stream captures a graph already. End that capture first.");
-  TORCH_CHECK(stream.id() != 0 || !active_module().has_streams(),
+  TORCH_CHECK(stream.id() != 0 || !has_streams(stream.device()),
               "A graph is captured on a stream of its own, not on the default stream. Use torch.",
-              active_module().name, ".graph(), or make a torch.", active_module().name,
+              device_type_name(), ".graph(), or make a torch.", device_type_name(),
               ".Stream() current before capture_begin().");
 }
 
@@ -83,9 +85,7 @@ void Graph::capture_begin(c10::MempoolId_t pool, CaptureMode mode) {
                                    [capture](const Stream& asking) { return capture->has(asking); });
   capture_ = capture;
   try {
-    check(runtime_table().capture_begin(plugin_index(stream.device()), stream.handle(),
-                                        static_cast<int32_t>(mode)),
-          "capture_begin", stream.device());
+    call_plugin<&plug_runtime::capture_begin>(stream.device(), stream.handle(), static_cast<int32_t>(mode));
   } catch (...) {
     end_allocation();
     throw;
@@ -111,7 +111,7 @@ void Graph::capture_end() {
   plug_capture handle = nullptr;
   take_plugin_error();
   const plug_status status =
-      runtime_table().capture_end(plugin_index(stream.device()), stream.handle(), &handle);
+      ask_plugin<&plug_runtime::capture_end>(stream.device(), stream.handle(), &handle);
   const std::string spoilt = capture_->spoilt();
   if (status == PLUG_OK && handle != nullptr && spoilt.empty()) {
     handle_ = handle;
@@ -119,7 +119,7 @@ void Graph::capture_end() {
     return;
   }
   if (status == PLUG_OK && handle != nullptr) {
-    runtime_table().capture_destroy(plugin_index(stream.device()), handle);
+    ask_plugin<&plug_runtime::capture_destroy>(stream.device(), handle);
   }
   const std::string said = status == PLUG_OK ? "capture_end gave no graph" : take_plugin_error();
   end_allocation();
@@ -142,14 +142,24 @@ void Graph::replay() {
   if (last_replay_ == nullptr) last_replay_ = std::make_unique<Event>(device, /*with_timing=*/false);
   if (last_stream_ && *last_stream_ != stream) last_replay_->block(stream);
   move_generators_on(stream);
-  {
-    const ReplayScope scope(capture_->origin(), stream);
-    check(runtime_table().capture_replay(plugin_index(device), handle_, stream.handle()), "capture_replay",
-          device);
-  }
+  give_replay(stream);
   last_replay_->record(stream);
   last_stream_ = stream;
-  stream.synchronize_if_blocking();
+}
+
+void Graph::give_replay(const Stream& stream) const {
+  const auto give = [&](uint64_t /*number*/) {
+    return ask_plugin<&plug_runtime::capture_replay>(stream.device(), handle_, stream.handle());
+  };
+  // One that torchplug carries out itself is seen piece by piece.
+  if (module_of(stream.device()).emulated_capture != nullptr) {
+    check(give(0), "capture_replay", stream.device());
+    stream.synchronize_if_blocking();
+    return;
+  }
+  submit(
+      {.kind = Work::Kind::kReplay, .stream = stream, .function = "capture_replay", .name = "graph replay"},
+      give);
 }
 
 void Graph::move_generators_on(const Stream& stream) const {
@@ -158,7 +168,7 @@ void Graph::move_generators_on(const Stream& stream) const {
     const Draw begin = random.generator->take(random.needed);
     if (random.for_host != nullptr) {
       // Without host_func, jobs run on this thread.
-      if (runtime_table().host_func == nullptr) {
+      if (!plugin_has<&plug_runtime::host_func>(stream.device())) {
         *random.for_host = begin;
       } else {
         stream.enqueue(HostJobPtr(std::make_unique<SetDraw>(random.for_host, begin).release()));
@@ -168,8 +178,7 @@ void Graph::move_generators_on(const Stream& stream) const {
       const plug_mem to = DeviceAllocator::instance().locate(random.for_kernels.get()).memory();
       const plug_mem from{const_cast<Draw*>(&begin), 0, PLUG_HOST, 0};
       const DeviceIndex device = stream.device();
-      check(runtime_table().copy(plugin_index(device), stream.handle(), &to, &from, sizeof begin), "copy",
-            device);
+      call_plugin<&plug_runtime::copy>(device, stream.handle(), &to, &from, sizeof begin);
     }
   }
 }
@@ -183,7 +192,7 @@ void Graph::reset() {
   last_replay_ = nullptr;
   last_stream_.reset();
   if (!is_open(device)) return;  // the process ends, or is a child of fork: the plugin takes no calls
-  const plug_status status = runtime_table().capture_destroy(plugin_index(device), handle);
+  const plug_status status = ask_plugin<&plug_runtime::capture_destroy>(device, handle);
   capture_ = nullptr;
   generators_.clear();
   DeviceAllocator::instance().release_pool(device, pool_);
@@ -196,8 +205,8 @@ void Graph::discard_capture() noexcept {
     const Stream stream = capture_->origin();
     capture_->end();
     plug_capture handle = nullptr;
-    if (runtime_table().capture_end(plugin_index(stream.device()), stream.handle(), &handle) == PLUG_OK) {
-      runtime_table().capture_destroy(plugin_index(stream.device()), handle);
+    if (ask_plugin<&plug_runtime::capture_end>(stream.device(), stream.handle(), &handle) == PLUG_OK) {
+      ask_plugin<&plug_runtime::capture_destroy>(stream.device(), handle);
     }
     end_allocation();
   } catch (...) {

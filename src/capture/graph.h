@@ -47,6 +47,7 @@ class Graph {
   void debug_dump(const std::string& path) const;
 
  private:
+  void give_replay(const Stream& stream) const;
   void move_generators_on(const Stream& stream) const;
   void end_allocation();
   void discard_capture() noexcept;

@@ -34,7 +34,7 @@ class Exchange {
   // Both run on any thread and touch CPU tensors only.
   void set_steps(std::function<Works()> begin, std::function<void()> end);
 
-  bool can_run_in_order() const { return tensors_.can_follow_stream(); }
+  bool can_run_in_order() const { return tensors_.can_follow_stream(device_); }
 
   // The first half: behind all work so far of the caller's stream and of `lane`; or at once.
   void start_on(const Stream& lane);

@@ -65,11 +65,11 @@ at::Tensor HostTensors::add(const at::Tensor& tensor, Use use, at::ScalarType dt
   return at::from_blob(address, {count}, options);
 }
 
-bool HostTensors::can_follow_stream() const {
-  const Module& plugin = active_module();
-  if (!plugin.has_streams() || plugin.runtime.host_func == nullptr) return false;
+bool HostTensors::can_follow_stream(DeviceIndex device) const {
+  if (!has_streams(device) || !plugin_has<&plug_runtime::host_func>(device)) return false;
   const auto is_view = [](const Entry& entry) { return entry.pinned.get() == nullptr; };
-  return plugin.runtime.host_alloc != nullptr || std::all_of(entries_.begin(), entries_.end(), is_view);
+  return plugin_has<&plug_runtime::host_alloc>(device) ||
+         std::all_of(entries_.begin(), entries_.end(), is_view);
 }
 
 void HostTensors::bring_in(const Stream& stream) {

@@ -22,7 +22,7 @@ class HostTensors {
   at::Tensor bytes(const at::Tensor& tensor, Use use);
 
   // Whether the copies wait for nothing but their turn on a stream.
-  bool can_follow_stream() const;
+  bool can_follow_stream(DeviceIndex device) const;
 
   // Enqueue the copies from and to the device.
   void bring_in(const Stream& stream);

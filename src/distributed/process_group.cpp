@@ -47,7 +47,7 @@ Abandoned& abandoned() {
 }
 
 void check_tensor(const char* name, const at::Tensor& tensor, const at::Device& device) {
-  const std::string& kind = active_module().name;
+  const std::string kind = device_type_name();
   TORCH_CHECK_VALUE(tensor.device().type() == kDeviceType, name, " of backend '", ProcessGroup::kName,
                     "' was given a tensor on ", tensor.device(), ". Give it tensors on ", kind,
                     ", or add a backend: init_process_group('cpu:gloo,", kind, ":", ProcessGroup::kName,

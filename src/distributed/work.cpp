@@ -14,8 +14,8 @@ using FuturePtr = c10::intrusive_ptr<c10::ivalue::Future>;
 // streams the value is there, and the future of no device: one of a device asks it for streams.
 FuturePtr make_future(const std::vector<at::Tensor>& outputs) {
   std::vector<c10::Device> devices;
-  if (active_module().has_streams()) {
-    for (const at::Tensor& output : outputs) devices.push_back(output.device());
+  for (const at::Tensor& output : outputs) {
+    if (has_streams(output.device().index())) devices.push_back(output.device());
   }
   auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
                                                          std::move(devices));

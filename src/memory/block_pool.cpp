@@ -49,7 +49,7 @@ BlockPool::Request BlockPool::request(const Stream& stream, size_t bytes) const 
 }
 
 bool BlockPool::can_expand(const Request& request) const {
-  return request.settings.expandable && runtime_table().mem_reserve != nullptr &&
+  return request.settings.expandable && plugin_has<&plug_runtime::mem_reserve>(device_) &&
          device_info(device_).map_bytes != 0 && request.pool->source == plugin_memory();
 }
 
@@ -68,7 +68,7 @@ Block* BlockPool::take(const Stream& stream, size_t bytes) {
   if (Block* block = find_now()) return block;
   try {
     // Before our own lock: a kernel that asks for scratch memory holds it already.
-    const auto calls = lock_calls(active_module());
+    const auto calls = lock_calls(module_of(device_));
     std::lock_guard growth(growth_lock_);
     return take_new(wanted);
   } catch (const c10::OutOfMemoryError&) {
@@ -154,7 +154,7 @@ void BlockPool::take_back_passed() {
     Books::Session session(books_);
     if (is_capturing()) return;
   }
-  const auto calls = lock_calls(active_module());
+  const auto calls = lock_calls(module_of(device_));
   const std::vector<Block*> passed = pending_.take_passed();
   if (passed.empty()) return;
   Books::Session session(books_);
@@ -211,7 +211,8 @@ Shelf* BlockPool::counting_shelf(const Block& block) {
 Shelf& BlockPool::make_shelf(const Stream& stream) {
   const auto id = static_cast<size_t>(stream.id());
   const auto make = [&] {
-    auto* shelf = immortal<Shelf>(allocator_settings().expandable && runtime_table().mem_reserve != nullptr);
+    auto* shelf =
+        immortal<Shelf>(allocator_settings().expandable && plugin_has<&plug_runtime::mem_reserve>(device_));
     books_.add_shelf(*shelf);
     return shelf;
   };
@@ -304,7 +305,7 @@ void BlockPool::end_allocate_to(c10::MempoolId_t pool) {
 }
 
 void BlockPool::release_pool(c10::MempoolId_t pool) {
-  const auto calls = lock_calls(active_module());
+  const auto calls = lock_calls(module_of(device_));
   std::lock_guard growth(growth_lock_);
   {
     Books::Session session(books_);

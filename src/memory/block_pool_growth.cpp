@@ -38,7 +38,7 @@ std::string in_words(size_t bytes) {
 }
 
 void check_given(const void* base, size_t bytes) {
-  TORCH_CHECK(base != nullptr, "Plugin '", active_module().name, "' answered PLUG_OK to mem_alloc of ", bytes,
+  TORCH_CHECK(base != nullptr, "Plugin '", device_type_name(), "' answered PLUG_OK to mem_alloc of ", bytes,
               " bytes but gave no memory. It should answer PLUG_NO_MEMORY.");
 }
 
@@ -57,7 +57,7 @@ char* reserve_addresses(size_t bytes) {
 }
 
 bool is_hidden(const Segment& segment) {
-  return runtime_table().host_view != nullptr && segment.whole.view == nullptr;
+  return plugin_has<&plug_runtime::host_view>(segment.whole.stream.device()) && segment.whole.view == nullptr;
 }
 
 }  // namespace
@@ -159,8 +159,7 @@ Block* BlockPool::grow_in_place(Request& request, size_t bytes, std::string& sai
     }
     if (!is_allowed(wanted, said)) return nullptr;
     take_plugin_error();
-    const plug_status status =
-        runtime_table().mem_map(plugin_index(device_), room->base, room->offset, wanted);
+    const plug_status status = ask_plugin<&plug_runtime::mem_map>(device_, room->base, room->offset, wanted);
     if (status == PLUG_NO_MEMORY) {
       said = said_by_plugin();
       return nullptr;
@@ -181,7 +180,7 @@ bool BlockPool::reserve_room(const Request& request, std::string& said) {
   const size_t bytes = std::max(round_up(total + total / 8, unit), round_up(request.rounded, unit));
   void* base = nullptr;
   take_plugin_error();
-  const plug_status status = runtime_table().mem_reserve(plugin_index(device_), bytes, &base);
+  const plug_status status = ask_plugin<&plug_runtime::mem_reserve>(device_, bytes, &base);
   if (status == PLUG_NO_MEMORY) {
     said = said_by_plugin();
     return false;
@@ -197,8 +196,8 @@ bool BlockPool::reserve_room(const Request& request, std::string& said) {
 
 std::unique_ptr<Segment> BlockPool::make_segment(const Request& request, void* base, size_t bytes) const {
   void* view = nullptr;
-  if (runtime_table().host_view != nullptr &&
-      runtime_table().host_view(plugin_index(device_), base, &view) != PLUG_OK)
+  if (plugin_has<&plug_runtime::host_view>(device_) &&
+      ask_plugin<&plug_runtime::host_view>(device_, base, &view) != PLUG_OK)
     view = nullptr;
   const bool addressable = (device_info(device_).flags & PLUG_ADDRESSABLE) != 0;
   char* address = addressable ? static_cast<char*>(base) : reserve_addresses(bytes);
@@ -242,7 +241,7 @@ void BlockPool::count_shrinkage(const Segment& segment, uint64_t address, size_t
 // ---- giving back ----
 
 void BlockPool::release_cached(std::optional<c10::MempoolId_t> pool) {
-  const auto calls = lock_calls(active_module());
+  const auto calls = lock_calls(module_of(device_));
   std::lock_guard growth(growth_lock_);
   release(pool);
 }
@@ -279,7 +278,7 @@ BlockPool::Leaving BlockPool::take_leaving(std::optional<c10::MempoolId_t> only)
       BlockHeap& heap = pool.heap(is_small);
       const auto whole = heap.take_whole([](const Block&) { return true; });
       leaving.segments.insert(leaving.segments.end(), whole.begin(), whole.end());
-      if (runtime_table().mem_unmap == nullptr) continue;
+      if (!plugin_has<&plug_runtime::mem_unmap>(device_)) continue;
       const auto ranges = heap.unmap(device_info(device_).map_bytes);
       leaving.ranges.insert(leaving.ranges.end(), ranges.begin(), ranges.end());
     }
@@ -333,7 +332,7 @@ void BlockPool::free_segment(Segment& segment) {
     segments_.erase(whole.address);
   }
   if (is_expandable) {
-    check(runtime_table().mem_unreserve(plugin_index(device_), whole.base), "mem_unreserve", device_);
+    call_plugin<&plug_runtime::mem_unreserve>(device_, whole.base);
   } else {
     source->release(whole.stream, whole.base, whole.bytes);
   }
@@ -341,8 +340,7 @@ void BlockPool::free_segment(Segment& segment) {
 
 void BlockPool::unmap(const BlockHeap::Range& range) {
   const Segment& segment = *range.segment;
-  check(runtime_table().mem_unmap(plugin_index(device_), segment.whole.base, range.offset, range.bytes),
-        "mem_unmap", device_);
+  call_plugin<&plug_runtime::mem_unmap>(device_, segment.whole.base, range.offset, range.bytes);
   Books::Session session(books_);
   count_shrinkage(segment, reinterpret_cast<uint64_t>(segment.whole.address) + range.offset, range.bytes);
 }
@@ -368,7 +366,7 @@ void BlockPool::forget_empty_pools() {
 }
 
 void BlockPool::synchronize() {
-  check(runtime_table().device_sync(plugin_index(device_)), "device_sync", device_);
+  call_plugin<&plug_runtime::device_sync>(device_);
   Books::Session session(books_);
   books_.count(&Stats::num_sync_all_streams);
 }
@@ -444,11 +442,10 @@ void BlockPool::give_uncached(Block* block, const Context& context) {
     record("free_completed", *block, context);
     count_given(*block);
   }
-  if (!segment.pool->source->orders_frees() && active_module().has_streams()) {
+  if (!segment.pool->source->orders_frees() && has_streams(device_)) {
     block->used_on.push_back(block->stream);
     for (const Stream& stream : block->used_on) {
-      check(runtime_table().stream_sync(plugin_index(stream.device()), stream.handle()), "stream_sync",
-            stream.device());
+      call_plugin<&plug_runtime::stream_sync>(stream.device(), stream.handle());
     }
   }
   free_segment(segment);
@@ -474,12 +471,12 @@ void BlockPool::throw_out_of_memory(const Request& request, const std::string& s
     history_.record("oom", free_bytes, request.rounded, request.stream, request.pool->id, request.context);
   }
   report_out_of_memory(static_cast<int64_t>(request.rounded), in_use, reserved, device_);
-  TORCH_CHECK_WITH(OutOfMemoryError, false, active_module().name, ":", int{device_},
+  TORCH_CHECK_WITH(OutOfMemoryError, false, device_type_name(), ":", int{device_},
                    " out of memory. Tried to allocate ", in_words(request.bytes), "; of ",
                    in_words(total_bytes), " the device has ", in_words(free_bytes), " free. torchplug holds ",
                    in_words(reserved), ": ", in_words(in_use), " in use and ", in_words(reserved - in_use),
                    " cached, the largest cached block being ", in_words(largest), ". ", said,
-                   ". If much is cached, torch.", active_module().name,
+                   ". If much is cached, torch.", device_type_name(),
                    ".empty_cache() or TORCHPLUG_ALLOC_CONF=expandable_segments:True may help.");
 }
 

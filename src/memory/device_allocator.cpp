@@ -64,7 +64,7 @@ BlockPool& pool_of(DeviceIndex device) {
 
 template <class Function>
 void for_each_pool(const Function& function) {
-  if (!is_module_loaded()) return;
+  if (!are_devices_known()) return;
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
     if (made != nullptr && is_open(device)) function(*made);
@@ -152,7 +152,6 @@ void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const
   const plug_mem from = locate(src).memory();
   const Stream stream = Stream::current(visible_index(to.device));
   copy_memory(to, from, bytes, stream);
-  stream.synchronize_if_blocking();
 }
 
 void DeviceAllocator::emptyCache(c10::MempoolId_t pool) {
@@ -189,8 +188,8 @@ std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
   ensure_open(device);
   uint64_t free_bytes = 0;
   uint64_t total_bytes = device_info(device).total_bytes;
-  if (runtime_table().mem_info != nullptr) {
-    check(runtime_table().mem_info(plugin_index(device), &free_bytes, &total_bytes), "mem_info", device);
+  if (plugin_has<&plug_runtime::mem_info>(device)) {
+    call_plugin<&plug_runtime::mem_info>(device, &free_bytes, &total_bytes);
   } else {
     const size_t reserved = pool_of(device).usage().reserved;
     free_bytes = total_bytes > reserved ? total_bytes - reserved : 0;
@@ -283,7 +282,7 @@ MemorySnapshot DeviceAllocator::snapshot(std::optional<c10::MempoolId_t> pool, b
   for_each_pool([&](BlockPool& owner) {
     for (SegmentInfo& segment : owner.snapshot(pool)) all.segments.push_back(std::move(segment));
   });
-  if (!with_traces || !is_module_loaded()) return all;
+  if (!with_traces || !are_devices_known()) return all;
   all.traces.resize(static_cast<size_t>(device_count()));
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
@@ -324,8 +323,8 @@ void DeviceAllocator::tell_out_of_memory_observers(DeviceIndex device, size_t by
 
 Placement DeviceAllocator::locate(const void* address) const {
   const Block* block = find_block(address);
-  TORCH_CHECK(block != nullptr, "The memory at ", address, " does not belong to device '",
-              active_module().name, "'. torchplug.from_blob makes tensors of memory from elsewhere.");
+  TORCH_CHECK(block != nullptr, "The memory at ", address, " does not belong to device '", device_type_name(),
+              "'. torchplug.from_blob makes tensors of memory from elsewhere.");
   return {block, static_cast<uint64_t>(static_cast<const char*>(address) - block->address)};
 }
 

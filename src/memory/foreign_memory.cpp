@@ -34,7 +34,9 @@ struct ForeignMemory {
   bool is_reserved = false;  // the address was made up, for PyTorch to calculate with
 };
 
-bool is_hidden(const Block& block) { return runtime_table().host_view != nullptr && block.view == nullptr; }
+bool is_hidden(const Block& block) {
+  return plugin_has<&plug_runtime::host_view>(block.stream.device()) && block.view == nullptr;
+}
 
 void add_to_index(ForeignMemory& memory) {
   add_foreign_to_address_index(memory.block);
@@ -154,8 +156,8 @@ void release_foreign(void* context) {
 
 char* host_view(DeviceIndex device, void* base) {
   void* view = nullptr;
-  if (runtime_table().host_view == nullptr) return nullptr;
-  if (runtime_table().host_view(plugin_index(device), base, &view) != PLUG_OK) {
+  if (!plugin_has<&plug_runtime::host_view>(device)) return nullptr;
+  if (ask_plugin<&plug_runtime::host_view>(device, base, &view) != PLUG_OK) {
     take_plugin_error();
     return nullptr;
   }
@@ -200,8 +202,7 @@ c10::DataPtr import_address(DeviceIndex device, void* address, uint64_t bytes,
   if (known == nullptr) return import_memory(device, address, 0, bytes, std::move(release));
   const auto offset = static_cast<uint64_t>(static_cast<char*>(address) - known->address);
   TORCH_CHECK(known->stream.device() == device && bytes <= known->bytes - offset, "The ", bytes, " bytes at ",
-              address, " are not all in one piece of memory of ", active_module().name, ":", int{device},
-              ".");
+              address, " are not all in one piece of memory of ", device_type_name(), ":", int{device}, ".");
   auto memory = std::make_unique<ForeignMemory>(known->address, known->base, known->view, known->bytes,
                                                 Stream::current(device), known->flags);
   return hand_out(std::move(memory), offset, std::move(release));

@@ -209,7 +209,7 @@ class PinnedAllocator final : public at::HostAllocator {
     }
     for (PinnedBlock* block : deferred) pending_.add(block);
     if (pending_.is_empty()) return;
-    const auto calls = lock_calls(active_module());
+    const auto calls = lock_calls(*module_for_host());
     const std::vector<PinnedBlock*> passed = pending_.take_passed();
     if (!passed.empty()) put_away(passed);
   }
@@ -217,15 +217,15 @@ class PinnedAllocator final : public at::HostAllocator {
   PinnedBlock* make(size_t bytes) {
     const auto start = std::chrono::steady_clock::now();
     void* address = nullptr;
-    if (runtime_table().host_alloc != nullptr) {
+    const Module* module = module_for_host();
+    if (module != nullptr && module->runtime.has<&plug_runtime::host_alloc>()) {
       take_plugin_error();
-      if (runtime_table().host_alloc(bytes, &address) != PLUG_OK) {
+      if (module->runtime.call<&plug_runtime::host_alloc>(bytes, &address) != PLUG_OK) {
         take_plugin_error();
         empty_cache();
-        check(runtime_table().host_alloc(bytes, &address), "host_alloc", -1);
+        check(module->runtime.call<&plug_runtime::host_alloc>(bytes, &address), "host_alloc", -1);
       }
-      TORCH_CHECK(address != nullptr, "Plugin '", active_module().name,
-                  "' answered PLUG_OK to host_alloc of ", bytes,
+      TORCH_CHECK(address != nullptr, "Plugin '", module->name, "' answered PLUG_OK to host_alloc of ", bytes,
                   " bytes but gave no memory. It should answer PLUG_NO_MEMORY.");
     } else {
       address = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
@@ -252,8 +252,9 @@ class PinnedAllocator final : public at::HostAllocator {
     const size_t bytes = block->bytes;
     addresses_.remove(*block);
     plug_status status = PLUG_OK;
-    if (runtime_table().host_free != nullptr) {
-      status = runtime_table().host_free(address);
+    const Module* module = module_for_host();
+    if (module != nullptr && module->runtime.has<&plug_runtime::host_free>()) {
+      status = module->runtime.call<&plug_runtime::host_free>(address);
     } else {
       std::free(address);
     }

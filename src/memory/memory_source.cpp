@@ -8,10 +8,10 @@ namespace {
 class PluginMemory final : public MemorySource {
  public:
   plug_status allocate(const Stream& stream, size_t bytes, void** base) override {
-    return runtime_table().mem_alloc(plugin_index(stream.device()), bytes, base);
+    return ask_plugin<&plug_runtime::mem_alloc>(stream.device(), bytes, base);
   }
   void release(const Stream& stream, void* base, size_t /*bytes*/) override {
-    check(runtime_table().mem_free(plugin_index(stream.device()), base), "mem_free", stream.device());
+    call_plugin<&plug_runtime::mem_free>(stream.device(), base);
   }
 };
 

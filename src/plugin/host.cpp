@@ -24,11 +24,7 @@ int log_threshold() {
 
 void set_error(const plug_host* /*host*/, const char* message) { last_error = as_utf8(message); }
 
-void log(const plug_host* /*host*/, int32_t level, const char* message) {
-  static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
-  if (level < log_threshold() || level < 0 || level > 3) return;
-  std::fprintf(stderr, "torchplug %s: %s\n", kNames[level], message);
-}
+void log(const plug_host* /*host*/, int32_t level, const char* message) { log_message(level, message); }
 
 const char* option(const plug_host* /*host*/, const char* key) {
   std::string name = "TORCHPLUG_";
@@ -59,6 +55,12 @@ void report(const plug_host* /*host*/, int32_t device, plug_stream stream, uint6
 }
 
 }  // namespace
+
+void log_message(int32_t level, const char* message) {
+  static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
+  if (level < log_threshold() || level < 0 || level > 3) return;
+  std::fprintf(stderr, "torchplug %s: %s\n", kNames[level], message);
+}
 
 void set_report_handler(ReportHandler handler) { report_handler = handler; }
 

@@ -28,6 +28,9 @@ void set_report_handler(ReportHandler handler);
 
 plug_host make_host_table();
 
+// What host->log does.
+void log_message(int32_t level, const char* message);
+
 // The sentence the calling thread's last failing plugin function left; empty if none.
 std::string take_plugin_error();
 

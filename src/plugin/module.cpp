@@ -21,83 +21,48 @@ namespace {
 constexpr const char* kEntryPoint = "torchplug_plugin_v0";
 using EntryPoint = plug_status (*)(const plug_host*, const plug_module**);
 
-// Which members of plug_runtime stand together. A group is complete or empty; kMandatory is complete.
-enum class Group { kMandatory, kStreams, kPinned, kCapture, kIpc, kGrowth };
-
-struct Member {
-  const char* name;
-  size_t offset;
+struct GroupNames {
   Group group;
+  const char* name;        // in messages
+  const char* capability;  // what the group is called where capabilities are listed
 };
 
-constexpr Member kMembers[] = {
-    {"device_count", offsetof(plug_runtime, device_count), Group::kMandatory},
-    {"device_info", offsetof(plug_runtime, device_info), Group::kMandatory},
-    {"device_sync", offsetof(plug_runtime, device_sync), Group::kMandatory},
-    {"mem_alloc", offsetof(plug_runtime, mem_alloc), Group::kMandatory},
-    {"mem_free", offsetof(plug_runtime, mem_free), Group::kMandatory},
-    {"copy", offsetof(plug_runtime, copy), Group::kMandatory},
-    {"stream_create", offsetof(plug_runtime, stream_create), Group::kStreams},
-    {"stream_destroy", offsetof(plug_runtime, stream_destroy), Group::kStreams},
-    {"stream_query", offsetof(plug_runtime, stream_query), Group::kStreams},
-    {"stream_sync", offsetof(plug_runtime, stream_sync), Group::kStreams},
-    {"event_create", offsetof(plug_runtime, event_create), Group::kStreams},
-    {"event_destroy", offsetof(plug_runtime, event_destroy), Group::kStreams},
-    {"event_record", offsetof(plug_runtime, event_record), Group::kStreams},
-    {"event_wait", offsetof(plug_runtime, event_wait), Group::kStreams},
-    {"event_query", offsetof(plug_runtime, event_query), Group::kStreams},
-    {"event_sync", offsetof(plug_runtime, event_sync), Group::kStreams},
-    {"host_alloc", offsetof(plug_runtime, host_alloc), Group::kPinned},
-    {"host_free", offsetof(plug_runtime, host_free), Group::kPinned},
-    {"capture_begin", offsetof(plug_runtime, capture_begin), Group::kCapture},
-    {"capture_end", offsetof(plug_runtime, capture_end), Group::kCapture},
-    {"capture_replay", offsetof(plug_runtime, capture_replay), Group::kCapture},
-    {"capture_destroy", offsetof(plug_runtime, capture_destroy), Group::kCapture},
-    {"ipc_export", offsetof(plug_runtime, ipc_export), Group::kIpc},
-    {"ipc_import", offsetof(plug_runtime, ipc_import), Group::kIpc},
-    {"ipc_close", offsetof(plug_runtime, ipc_close), Group::kIpc},
-    {"ipc_export_event", offsetof(plug_runtime, ipc_export_event), Group::kIpc},
-    {"ipc_import_event", offsetof(plug_runtime, ipc_import_event), Group::kIpc},
-    {"mem_reserve", offsetof(plug_runtime, mem_reserve), Group::kGrowth},
-    {"mem_unreserve", offsetof(plug_runtime, mem_unreserve), Group::kGrowth},
-    {"mem_map", offsetof(plug_runtime, mem_map), Group::kGrowth},
-    {"mem_unmap", offsetof(plug_runtime, mem_unmap), Group::kGrowth},
+constexpr GroupNames kGroups[] = {
+    {Group::kStreams, "streams and events", "streams"},
+    {Group::kPinned, "pinned host memory", "pinned"},
+    {Group::kCapture, "capture", "capture"},
+    {Group::kIpc, "sharing between processes", "ipc"},
+    {Group::kGrowth, "memory that grows in place", "growth"},
 };
 
-bool is_present(const plug_runtime& table, const Member& member) {
-  void (*function)() = nullptr;
-  std::memcpy(reinterpret_cast<char*>(&function), reinterpret_cast<const char*>(&table) + member.offset,
-              sizeof function);
-  return function != nullptr;
-}
-
-const char* group_name(Group group) {
-  switch (group) {
-    case Group::kMandatory: return "mandatory functions";
-    case Group::kStreams: return "streams and events";
-    case Group::kPinned: return "pinned host memory";
-    case Group::kCapture: return "capture";
-    case Group::kIpc: return "sharing between processes";
-    case Group::kGrowth: return "memory that grows in place";
-  }
-  return "";
-}
-
-void check_group(const plug_runtime& table, Group group, const std::string& name) {
+// The functions of a group by name: those that are there, and those that are not.
+struct Listed {
   std::string present;
   std::string missing;
-  for (const Member& member : kMembers) {
-    if (member.group != group) continue;
-    std::string& list = is_present(table, member) ? present : missing;
-    list += (list.empty() ? "" : ", ") + std::string(member.name);
-  }
-  if (missing.empty() || (present.empty() && group != Group::kMandatory)) return;
-  if (group == Group::kMandatory) {
-    TORCH_CHECK(false, "Plugin '", name, "' leaves out what every device needs: ", missing,
-                ". Set these members of its plug_runtime.");
-  }
-  TORCH_CHECK(false, "Plugin '", name, "' gives only part of the group '", group_name(group), "': it has ",
-              present, " and lacks ", missing, ". Give all of them or none.");
+};
+
+Listed list_group(const plug_runtime& table, Group wanted) {
+  Listed listed;
+  for_each_member([&]<auto Function>(const char* name, Group group) {
+    if (group != wanted) return;
+    std::string& list = table.*Function != nullptr ? listed.present : listed.missing;
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  });
+  return listed;
+}
+
+void check_mandatory(const plug_runtime& table, const std::string& name) {
+  const Listed listed = list_group(table, Group::kMandatory);
+  TORCH_CHECK(listed.missing.empty(), "Plugin '", name,
+              "' leaves out what every device needs: ", listed.missing,
+              ". Set these members of its plug_runtime.");
+}
+
+void check_group(const plug_runtime& table, const GroupNames& group, const std::string& name) {
+  const Listed listed = list_group(table, group.group);
+  TORCH_CHECK(listed.missing.empty() || listed.present.empty(), "Plugin '", name,
+              "' gives only part of the group '", group.name, "': it has ", listed.present, " and lacks ",
+              listed.missing, ". Give all of them or none.");
 }
 
 // Copies what the owner of `table` knew of it; the rest stays zero.
@@ -166,7 +131,8 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   module->flags = table.flags;
   TORCH_CHECK(table.runtime != nullptr, "Plugin '", module->name,
               "' has no runtime table. Set .runtime of its plug_module.");
-  module->runtime = adopt_runtime(*table.runtime, module->name);
+  module->table = adopt_runtime(*table.runtime, module->name);
+  module->runtime = Runtime(module->table);
   if (table.kernels != nullptr) module->kernels = adopt_kernels(*table.kernels, module->name);
   if (table.profiler != nullptr) module->profiler = adopt_profiler(*table.profiler, module->name);
   return module;
@@ -174,33 +140,21 @@ std::unique_ptr<Module> open_module(const std::string& path) {
 
 }  // namespace
 
-std::vector<Capability> optional_capabilities(const plug_runtime& runtime) {
-  return {
-      {"streams", runtime.stream_create != nullptr},
-      {"event_elapsed", runtime.event_elapsed != nullptr},
-      {"host_func", runtime.host_func != nullptr},
-      {"host_view", runtime.host_view != nullptr},
-      {"pinned", runtime.host_alloc != nullptr},
-      {"copy_strided", runtime.copy_strided != nullptr},
-      {"mem_fill", runtime.mem_fill != nullptr},
-      {"mem_info", runtime.mem_info != nullptr},
-      {"peer_access", runtime.peer_access != nullptr},
-      {"capture", runtime.capture_begin != nullptr},
-      {"ipc", runtime.ipc_export != nullptr},
-      {"device_open", runtime.device_open != nullptr},
-      {"shutdown", runtime.shutdown != nullptr},
-      {"stream_native", runtime.stream_native != nullptr},
-      {"stream_import", runtime.stream_import != nullptr},
-      {"growth", runtime.mem_reserve != nullptr},
-  };
+std::vector<Capability> optional_capabilities(const plug_runtime& table) {
+  std::vector<Capability> capabilities;
+  for (const GroupNames& group : kGroups) {
+    capabilities.push_back({group.capability, !list_group(table, group.group).present.empty()});
+  }
+  for_each_member([&]<auto Function>(const char* name, Group group) {
+    if (group == Group::kAlone) capabilities.push_back({name, table.*Function != nullptr});
+  });
+  return capabilities;
 }
 
 plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name) {
   const plug_runtime adopted = adopt(table, "plug_runtime", name);
-  for (Group group :
-       {Group::kMandatory, Group::kStreams, Group::kPinned, Group::kCapture, Group::kIpc, Group::kGrowth}) {
-    check_group(adopted, group, name);
-  }
+  check_mandatory(adopted, name);
+  for (const GroupNames& group : kGroups) check_group(adopted, group, name);
   return adopted;
 }
 

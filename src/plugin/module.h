@@ -3,13 +3,17 @@
 // An adopted table is a full-size copy in which everything the plugin did not know is zero, so
 // no caller asks for versions. Modules live until the process ends; any thread may read them.
 
-#include <optional>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "plugin/host.h"
+#include "plugin/runtime.h"
 
 namespace torchplug::plugin {
+
+class EmulatedCapture;
+class FaultLayer;
 
 struct Module {
   std::string path;
@@ -18,12 +22,18 @@ struct Module {
   uint32_t abi_minor = 0;  // of the plug.h it was built against
   uint64_t flags = 0;
   plug_host host{};
-  plug_runtime runtime{};
+  plug_runtime table{};  // the plugin's own functions
+  Runtime runtime;       // the same, with the layers around them: what is called
   std::vector<plug_kernel> kernels;
   plug_profiler profiler{};
-  bool records_captures = false;  // the capture group of `runtime` is torchplug's own: see plugin/record.h
 
-  bool has_streams() const { return runtime.stream_create != nullptr; }
+  // What has been put around it; null: nothing.
+  std::vector<std::string> layers;  // by name, the outermost first: plugin/layers/layers.h
+  std::recursive_mutex* calls_lock = nullptr;
+  FaultLayer* faults = nullptr;
+  EmulatedCapture* emulated_capture = nullptr;
+
+  bool has_streams() const { return runtime.has<&plug_runtime::stream_create>(); }
   bool has_profiler() const { return profiler.start != nullptr; }
 };
 
@@ -37,7 +47,7 @@ struct Capability {
   const char* name;
   bool present;
 };
-std::vector<Capability> optional_capabilities(const plug_runtime& runtime);
+std::vector<Capability> optional_capabilities(const plug_runtime& table);
 
 // The parts of load_module that need no library; tests use them on tables of their own.
 plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name);

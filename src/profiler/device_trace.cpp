@@ -31,11 +31,11 @@ CopyEnd end_of(int32_t plugins_index) {
   return {CopyEnd::Place::kDevice, visible_index(plugins_index)};
 }
 
-DeviceWork::Kind kind_of(Launch::Kind kind) {
+DeviceWork::Kind kind_of(Work::Kind kind) {
   switch (kind) {
-    case Launch::Kind::kCopy: return DeviceWork::Kind::kCopy;
-    case Launch::Kind::kFill: return DeviceWork::Kind::kFill;
-    case Launch::Kind::kWait: return DeviceWork::Kind::kWait;
+    case Work::Kind::kCopy: return DeviceWork::Kind::kCopy;
+    case Work::Kind::kFill: return DeviceWork::Kind::kFill;
+    case Work::Kind::kWait: return DeviceWork::Kind::kWait;
     default: return DeviceWork::Kind::kKernel;
   }
 }
@@ -52,8 +52,8 @@ DeviceWork::Kind kind_of(const plug_record& record) {
 // What a table of times calls the work of an operator, whose own name has a line already.
 std::string work_name(const LaunchRecord& launch) {
   switch (launch.kind) {
-    case Launch::Kind::kKernel: return launch.name + " [kernel]";
-    case Launch::Kind::kHost: return launch.name + " [host]";
+    case Work::Kind::kKernel: return launch.name + " [kernel]";
+    case Work::Kind::kHost: return launch.name + " [host]";
     default: return launch.name;
   }
 }
@@ -77,13 +77,13 @@ std::string sentence_of(const std::exception& error) {
 }
 
 // Its id and times follow.
-LaunchRecord record_of(const Launch& launch) {
+LaunchRecord record_of(const Work& launch) {
   return {.id = 0,
           .kind = launch.kind,
           .device = launch.stream.device(),
           .stream = launch.stream.id(),
-          .call = launch.call,
-          .name = std::string(launch.name),
+          .call = launch.function,
+          .name = launch.name == nullptr ? "" : launch.name,
           .bytes = launch.bytes,
           .from = end_of(launch.from),
           .to = end_of(launch.to),
@@ -114,12 +114,12 @@ void DeviceTrace::start() {
     converter_ = std::make_unique<Converter>();
     is_running_ = true;
   }
-  if (is_module_loaded()) {
+  if (are_devices_known()) {
     for (DeviceIndex device = 0; device < device_count(); ++device) {
       if (is_open(device)) lane_of(device);
     }
   }
-  listen_to_launches(this);
+  listen_to_work(this);
 }
 
 // ---- the devices ----
@@ -127,7 +127,7 @@ void DeviceTrace::start() {
 DeviceTrace::Lane::~Lane() {
   if (timing != Timing::kRecords || !is_open(device)) return;
   try {
-    stop_plugin_profiler();
+    stop_plugin_profiler(device);
   } catch (const c10::Error& error) {
     TORCH_WARN(error.what_without_backtrace());
   }
@@ -148,13 +148,13 @@ DeviceTrace::LanePointer DeviceTrace::lane_of(DeviceIndex device) {
 DeviceTrace::LanePointer DeviceTrace::make_lane(DeviceIndex device) {
   auto lane = std::make_shared<Lane>(device);
   try {
-    if (active_module().has_profiler()) use_records(*lane);
+    if (module_of(device).has_profiler()) use_records(*lane);
   } catch (const std::exception& error) {
     note(sentence_of(error));
     lane = std::make_shared<Lane>(device);
   }
   try {
-    if (lane->timing == Timing::kCalls && EventTimer::is_possible()) use_events(*lane);
+    if (lane->timing == Timing::kCalls && EventTimer::is_possible(device)) use_events(*lane);
   } catch (const std::exception& error) {
     note(sentence_of(error));
     lane = std::make_shared<Lane>(device);
@@ -163,7 +163,7 @@ DeviceTrace::LanePointer DeviceTrace::make_lane(DeviceIndex device) {
 }
 
 void DeviceTrace::use_records(Lane& lane) {
-  start_plugin_profiler();
+  start_plugin_profiler(lane.device);
   lane.timing = Timing::kRecords;
   lane.first = read_clocks(lane);
 }
@@ -187,14 +187,15 @@ DeviceTrace::Readings DeviceTrace::read_clocks(const Lane& lane) {
 
 // ---- the launches ----
 
-uint64_t DeviceTrace::begin(const Launch& launch) noexcept {
+uint64_t DeviceTrace::begin(const Work& launch) noexcept {
   try {
     const HostTime now = c10::getApproximateTime();  // before the event, which may be ready at once
     const DeviceIndex device = launch.stream.device();
-    Entry entry{.record = record_of(launch), .lane = lane_of(device), .handle = launch.handle, .begin = now};
-    entry.is_here = launch.is_here || launch.kind == Launch::Kind::kSync;
+    plug_stream handle = launch.stream.handle();
+    Entry entry{.record = record_of(launch), .lane = lane_of(device), .handle = handle, .begin = now};
+    entry.is_here = launch.is_here || launch.kind == Work::Kind::kSync;
     const bool has_label = entry.is_timed_by(Timing::kRecords);
-    if (entry.is_timed_by(Timing::kEvents)) entry.before = entry.lane->timer->mark(launch.handle);
+    if (entry.is_timed_by(Timing::kEvents)) entry.before = entry.lane->timer->mark(handle);
     uint32_t id = 0;
     {
       std::lock_guard lock(trace_lock_);
@@ -204,10 +205,10 @@ uint64_t DeviceTrace::begin(const Launch& launch) noexcept {
       }
       id = first_id_ + static_cast<uint32_t>(entries_.size());
       entry.record.id = id;
-      streams_.emplace(launch.handle, launch.stream.id());
+      streams_.emplace(handle, launch.stream.id());
       entries_.push_back(std::move(entry));
     }
-    if (has_label) set_plugin_label(device, launch.handle, id);
+    if (has_label) set_plugin_label(device, handle, id);
     return id;
   } catch (const std::exception& error) {
     note(sentence_of(error));
@@ -250,6 +251,23 @@ void DeviceTrace::end(uint64_t number, bool done) noexcept {
   }
 }
 
+void DeviceTrace::run_replayed(HostJob& job) {
+  const HostTime begin = c10::getApproximateTime();
+  job.run();
+  const HostTime end = c10::getApproximateTime();
+  DeviceWork work{};
+  work.kind = DeviceWork::Kind::kKernel;
+  work.device = job.device();
+  work.stream = *job.captured_on();
+  work.name = std::string(job.name()) + " [host]";
+  std::lock_guard lock(trace_lock_);
+  const LanePointer& lane = lanes_[static_cast<size_t>(job.device())];
+  // Where events give the times, the replay is one piece of work.
+  if (is_running_ && lane != nullptr && lane->timing == Timing::kRecords) {
+    replayed_jobs_.push_back({std::move(work), begin, end});
+  }
+}
+
 DeviceTrace::Entry* DeviceTrace::find(uint64_t id) {
   const uint64_t place = id - first_id_;
   return id >= first_id_ && place < entries_.size() ? &entries_[place] : nullptr;
@@ -279,6 +297,8 @@ void DeviceTrace::take(Lane& lane, const plug_record& record) {
     if (entry != nullptr) ++lane.misdated;
     return;
   }
+  const bool is_in_replay = entry != nullptr && entry->record.kind == Work::Kind::kReplay;
+  if (is_in_replay && record.kind == PLUG_RECORD_HOST && record.name == nullptr) return;  // see run_replayed
   DeviceWork work = entry != nullptr ? work_of(entry->record) : DeviceWork{};
   work.kind = kind_of(record);
   work.device = lane.device;
@@ -314,7 +334,7 @@ void DeviceTrace::note(const std::string& what) {
 
 FinishedTrace DeviceTrace::stop() {
   FinishedTrace trace;
-  listen_to_launches(nullptr);
+  listen_to_work(nullptr);
   // In a child of the process that traced, its devices are out of reach and its locks may be held for ever.
   if (is_forked()) return trace;
   Ending ending;
@@ -334,12 +354,18 @@ FinishedTrace DeviceTrace::stop() {
     first_id_ += static_cast<uint32_t>(entries_.size());
     ending.entries = std::exchange(entries_, {});
     ending.timed = std::exchange(timed_, {});
+    ending.replayed_jobs = std::exchange(replayed_jobs_, {});
     trace.errors = std::exchange(errors_, {});
     lanes_.fill(nullptr);
     streams_.clear();
   }
   add_launches(ending, trace);
   for (size_t i = 0; i < ending.lanes.size(); ++i) add_works(ending, trace, *ending.lanes[i], last[i]);
+  for (ReplayedJob& job : ending.replayed_jobs) {
+    DeviceWork& work = trace.works.emplace_back(std::move(job.work));
+    work.start = ending.to_unix(job.begin);
+    work.end = ending.to_unix(job.end);
+  }
   std::stable_sort(trace.works.begin(), trace.works.end(),
                    [](const DeviceWork& a, const DeviceWork& b) { return a.start < b.start; });
   return trace;
@@ -348,7 +374,7 @@ FinishedTrace DeviceTrace::stop() {
 // What failed on the device is for the user's next synchronisation to say, so nothing is thrown here.
 DeviceTrace::Readings DeviceTrace::finish(Lane& lane) {
   if (!is_open(lane.device)) return lane.first;
-  runtime_table().device_sync(plugin_index(lane.device));
+  ask_plugin<&plug_runtime::device_sync>(lane.device);
   try {
     collect(lane);
     return lane.timing == Timing::kCalls ? lane.first : read_clocks(lane);
@@ -365,7 +391,7 @@ void DeviceTrace::add_launches(Ending& ending, FinishedTrace& trace) {
     LaunchRecord& record = trace.launches.emplace_back(std::move(entry.record));
     record.begin = ending.to_unix(entry.begin);
     record.end = entry.end != 0 ? ending.to_unix(entry.end) : record.begin;
-    const bool is_work = entry.is_done && record.kind != Launch::Kind::kSync;
+    const bool is_work = entry.is_done && record.kind != Work::Kind::kSync;
     const bool is_timed = entry.is_here || entry.lane->timing == Timing::kCalls;
     if (!is_work || !is_timed) continue;
     DeviceWork& work = trace.works.emplace_back(work_of(record));

@@ -20,7 +20,7 @@
 #include "profiler/clock_map.h"
 #include "profiler/correlation.h"
 #include "profiler/event_timer.h"
-#include "runtime/launch_trace.h"
+#include "runtime/submit.h"
 
 namespace torchplug::profiler {
 
@@ -38,7 +38,7 @@ struct CopyEnd {
 // One call that gave a device something to do, or waited for it. Times are Unix nanoseconds.
 struct LaunchRecord {
   uint32_t id;  // no other launch's in this process
-  Launch::Kind kind;
+  Work::Kind kind;
   DeviceIndex device;
   c10::StreamId stream;
   const char* call;
@@ -74,7 +74,7 @@ struct FinishedTrace {
   std::vector<std::string> errors;                      // what is missing, in sentences
 };
 
-class DeviceTrace final : public LaunchListener {
+class DeviceTrace final : public WorkListener {
  public:
   static DeviceTrace& instance();
 
@@ -83,8 +83,10 @@ class DeviceTrace final : public LaunchListener {
   // Waits for the devices.
   FinishedTrace stop();
 
-  uint64_t begin(const Launch& launch) noexcept override;
+  uint64_t begin(const Work& launch) noexcept override;
   void end(uint64_t number, bool done) noexcept override;
+  // A record of the plugin's has no name for it; the host knows the name, and when it ran it.
+  void run_replayed(HostJob& job) override;
 
  private:
   using HostTime = c10::approx_time_t;
@@ -135,6 +137,13 @@ class DeviceTrace final : public LaunchListener {
     uint32_t launch;
   };
 
+  // A host function that ran in a replay.
+  struct ReplayedJob {
+    DeviceWork work;
+    HostTime begin;
+    HostTime end;
+  };
+
   LanePointer lane_of(DeviceIndex device);
   LanePointer make_lane(DeviceIndex device);
   void use_records(Lane& lane);
@@ -153,6 +162,7 @@ class DeviceTrace final : public LaunchListener {
     std::deque<Entry> entries;
     std::vector<LanePointer> lanes;
     std::vector<Timed> timed;
+    std::vector<ReplayedJob> replayed_jobs;
     std::function<c10::time_t(HostTime)> to_unix;
   };
   Readings finish(Lane& lane);
@@ -168,6 +178,7 @@ class DeviceTrace final : public LaunchListener {
   std::deque<Entry> entries_;  // by id, without gaps
   uint32_t first_id_ = 1;      // of entries_
   std::vector<Timed> timed_;
+  std::vector<ReplayedJob> replayed_jobs_;
   std::vector<std::string> errors_;
   std::unique_ptr<Converter> converter_;  // made when the trace starts
 };

@@ -2,38 +2,37 @@
 
 namespace torchplug::profiler {
 
-bool EventTimer::is_possible() {
-  return active_module().has_streams() && runtime_table().event_elapsed != nullptr;
+bool EventTimer::is_possible(DeviceIndex device) {
+  return has_streams(device) && plugin_has<&plug_runtime::event_elapsed>(device);
 }
 
 EventTimer::EventTimer(DeviceIndex device) : device_(device), base_(make_event()) {
-  check(runtime_table().stream_create(plugin_index(device), 0, &stream_), "stream_create", device);
-  check(runtime_table().event_record(plugin_index(device), base_, stream_), "event_record", device);
-  check(runtime_table().event_sync(plugin_index(device), base_), "event_sync", device);
+  call_plugin<&plug_runtime::stream_create>(device, 0, &stream_);
+  call_plugin<&plug_runtime::event_record>(device, base_, stream_);
+  call_plugin<&plug_runtime::event_sync>(device, base_);
 }
 
 // A plugin's refusal to take back what nobody uses any more changes nothing.
 EventTimer::~EventTimer() {
   if (!is_open(device_)) return;
   for (const Pending& pending : pending_) {
-    runtime_table().event_destroy(plugin_index(device_), pending.before);
-    runtime_table().event_destroy(plugin_index(device_), pending.after);
+    ask_plugin<&plug_runtime::event_destroy>(device_, pending.before);
+    ask_plugin<&plug_runtime::event_destroy>(device_, pending.after);
   }
-  for (plug_event event : spare_) runtime_table().event_destroy(plugin_index(device_), event);
-  runtime_table().event_destroy(plugin_index(device_), base_);
-  if (stream_ != nullptr) runtime_table().stream_destroy(plugin_index(device_), stream_);
+  for (plug_event event : spare_) ask_plugin<&plug_runtime::event_destroy>(device_, event);
+  ask_plugin<&plug_runtime::event_destroy>(device_, base_);
+  if (stream_ != nullptr) ask_plugin<&plug_runtime::stream_destroy>(device_, stream_);
 }
 
 plug_event EventTimer::make_event() const {
   plug_event event = nullptr;
-  check(runtime_table().event_create(plugin_index(device_), PLUG_EVENT_TIMING, &event), "event_create",
-        device_);
+  call_plugin<&plug_runtime::event_create>(device_, PLUG_EVENT_TIMING, &event);
   return event;
 }
 
 int64_t EventTimer::now() {
   plug_event event = mark(stream_);
-  check(runtime_table().event_sync(plugin_index(device_), event), "event_sync", device_);
+  call_plugin<&plug_runtime::event_sync>(device_, event);
   const int64_t nanoseconds = since_base(event);
   give_back(event);
   return nanoseconds;
@@ -49,7 +48,7 @@ plug_event EventTimer::mark(plug_stream stream) {
     }
   }
   if (event == nullptr) event = make_event();
-  check(runtime_table().event_record(plugin_index(device_), event, stream), "event_record", device_);
+  call_plugin<&plug_runtime::event_record>(device_, event, stream);
   return event;
 }
 
@@ -73,7 +72,7 @@ std::vector<EventTimer::Span> EventTimer::collect() {
   std::vector<Span> spans;
   while (!pending.empty()) {
     const Pending& first = pending.front();
-    if (runtime_table().event_query(plugin_index(device_), first.after) == PLUG_NOT_READY) break;
+    if (ask_plugin<&plug_runtime::event_query>(device_, first.after) == PLUG_NOT_READY) break;
     spans.push_back({first.launch, since_base(first.before), since_base(first.after)});
     give_back(first.before);
     give_back(first.after);
@@ -86,8 +85,7 @@ std::vector<EventTimer::Span> EventTimer::collect() {
 
 int64_t EventTimer::since_base(plug_event event) const {
   int64_t nanoseconds = 0;
-  check(runtime_table().event_elapsed(plugin_index(device_), base_, event, &nanoseconds), "event_elapsed",
-        device_);
+  call_plugin<&plug_runtime::event_elapsed>(device_, base_, event, &nanoseconds);
   return nanoseconds;
 }
 

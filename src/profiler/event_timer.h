@@ -13,8 +13,8 @@ namespace torchplug::profiler {
 
 class EventTimer {
  public:
-  // Whether the active plugin can time events.
-  static bool is_possible();
+  // Whether the plugin of the device can time events.
+  static bool is_possible(DeviceIndex device);
 
   explicit EventTimer(DeviceIndex device);
   ~EventTimer();

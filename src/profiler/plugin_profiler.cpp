@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 
 #include "plugin/layers/serialize.h"
@@ -12,12 +13,10 @@ namespace torchplug::profiler {
 namespace {
 
 std::mutex users_lock;  // taken after the lock of the plugin's calls, which a launch may hold
-int users = 0;
-
-const plug_profiler& table() { return active_module().profiler; }
+std::map<const Module*, int> users;
 
 void check_profiler(plug_status status, const char* what) {
-  TORCH_CHECK(status == PLUG_OK, "The profiler of plugin '", active_module().name, "' failed in ", what, " (",
+  TORCH_CHECK(status == PLUG_OK, "The profiler of plugin '", device_type_name(), "' failed in ", what, " (",
               status_name(status), "): ", take_plugin_error());
 }
 
@@ -40,41 +39,44 @@ struct Taker {
 
 }  // namespace
 
-void start_plugin_profiler() {
-  if (!active_module().has_profiler()) return;
-  const auto calls = lock_calls(active_module());
+void start_plugin_profiler(DeviceIndex device) {
+  const Module& module = module_of(device);
+  if (!module.has_profiler()) return;
+  const auto calls = lock_calls(module);
   std::lock_guard lock(users_lock);
-  if (users == 0) check_profiler(table().start(), "start");
-  ++users;
+  if (users[&module] == 0) check_profiler(module.profiler.start(), "start");
+  ++users[&module];
 }
 
-void stop_plugin_profiler() {
-  if (!active_module().has_profiler()) return;
-  const auto calls = lock_calls(active_module());
+void stop_plugin_profiler(DeviceIndex device) {
+  const Module& module = module_of(device);
+  if (!module.has_profiler()) return;
+  const auto calls = lock_calls(module);
   std::lock_guard lock(users_lock);
-  if (users == 0) return;
-  --users;
-  if (users == 0) check_profiler(table().stop(), "stop");
+  if (users[&module] == 0) return;
+  --users[&module];
+  if (users[&module] == 0) check_profiler(module.profiler.stop(), "stop");
 }
 
 int64_t read_plugin_clock(DeviceIndex device) {
   int64_t nanoseconds = 0;
-  const auto calls = lock_calls(active_module());
-  check_profiler(table().clock(plugin_index(device), &nanoseconds), "clock");
+  const auto calls = lock_calls(module_of(device));
+  check_profiler(module_of(device).profiler.clock(plugin_index(device), &nanoseconds), "clock");
   return nanoseconds;
 }
 
 void set_plugin_label(DeviceIndex device, plug_stream stream, uint64_t label) {
-  const auto calls = lock_calls(active_module());
-  check_profiler(table().label(plugin_index(device), stream, label), "label");
+  const auto calls = lock_calls(module_of(device));
+  check_profiler(module_of(device).profiler.label(plugin_index(device), stream, label), "label");
 }
 
 uint64_t drain_plugin_profiler(DeviceIndex device, const std::function<void(const plug_record&)>& take) {
   Taker taker{take, nullptr};
   uint64_t lost = 0;
   {
-    const auto calls = lock_calls(active_module());
-    check_profiler(table().drain(plugin_index(device), &Taker::call, &taker, &lost), "drain");
+    const auto calls = lock_calls(module_of(device));
+    check_profiler(module_of(device).profiler.drain(plugin_index(device), &Taker::call, &taker, &lost),
+                   "drain");
   }
   if (taker.failure != nullptr) std::rethrow_exception(taker.failure);
   return lost;

@@ -8,9 +8,10 @@
 
 namespace torchplug::profiler {
 
-// Runs from the first start to the last stop. Without the table these do nothing.
-void start_plugin_profiler();
-void stop_plugin_profiler();
+// The profiler of the plugin that the device is of runs from the first start to the last stop. Without the
+// table these do nothing.
+void start_plugin_profiler(DeviceIndex device);
+void stop_plugin_profiler(DeviceIndex device);
 
 // The rest needs the table.
 int64_t read_plugin_clock(DeviceIndex device);

@@ -12,6 +12,7 @@
 #include "aten/plan/ledger.h"
 #include "base/dtype.h"
 #include "pytorch/activate.h"
+#include "pytorch/active_module.h"
 #include "runtime/device.h"
 #include "runtime/generator.h"
 #include "runtime/stream.h"
@@ -22,7 +23,7 @@ namespace torchplug::python {
 
 DeviceIndex to_index(int device) {
   TORCH_CHECK(device >= -1 && device <= std::numeric_limits<DeviceIndex>::max(), "There is no device ",
-              active_module().name, ":", device, ".");
+              device_type_name(), ":", device, ".");
   return static_cast<DeviceIndex>(device);
 }
 
@@ -66,10 +67,9 @@ py::dict properties(int device) {
 py::dict describe() {
   const Module& plugin = active_module();
   py::dict capabilities;
-  for (const Capability& capability : optional_capabilities(plugin.runtime)) {
+  for (const Capability& capability : optional_capabilities(plugin.table)) {
     capabilities[capability.name] = capability.present;
   }
-  capabilities["capture"] = plugin.runtime.capture_begin != nullptr && !plugin.records_captures;
   capabilities["profiler"] = plugin.has_profiler();
   py::list kernels;
   for (const plug_kernel& kernel : plugin.kernels) kernels.append(kernel.schema);
@@ -104,9 +104,9 @@ bool can_access_peer(int device, int peer) {
   const DeviceIndex to = to_index(peer);
   ensure_open(from);
   ensure_open(to);
-  if (from == to || runtime_table().peer_access == nullptr) return false;
+  if (from == to || !plugin_has<&plug_runtime::peer_access>(from)) return false;
   int32_t can_copy = 0;
-  check(runtime_table().peer_access(plugin_index(from), plugin_index(to), &can_copy), "peer_access", from);
+  call_plugin<&plug_runtime::peer_access>(from, plugin_index(to), &can_copy);
   return can_copy != 0;
 }
 

@@ -3,6 +3,7 @@
 #include "plugin/layers/fault.h"
 #include "plugin/layers/validate_messages.h"
 #include "python/bindings.h"
+#include "pytorch/active_module.h"
 
 namespace py = pybind11;
 
@@ -26,8 +27,8 @@ py::list messages() {
 }  // namespace
 
 void bind_layers(py::module_& module) {
-  module.def("active_layers", &active_layers);
-  module.def("set_faults", &set_faults);
+  module.def("active_layers", [] { return active_module().layers; });
+  module.def("set_faults", [](const std::string& text) { set_faults(active_module(), text); });
   module.def("validation_rules", &rules);
   module.def("validation_messages", &messages);
   module.def("forget_validation_messages", &forget_validation_messages);

@@ -7,8 +7,8 @@ namespace torchplug::python {
 
 void bind_profiler(py::module_& module) {
   using NoGil = py::call_guard<py::gil_scoped_release>;
-  module.def("start_plugin_profiler", &start_plugin_profiler, NoGil());
-  module.def("stop_plugin_profiler", &stop_plugin_profiler, NoGil());
+  module.def("start_plugin_profiler", [] { start_plugin_profiler(current_device()); }, NoGil());
+  module.def("stop_plugin_profiler", [] { stop_plugin_profiler(current_device()); }, NoGil());
 }
 
 }  // namespace torchplug::python

@@ -71,7 +71,7 @@ Stream named_stream(DeviceIndex device, uintptr_t name) {
 void let_stream_wait(int index, uintptr_t name) {
   const auto device = to_index(index);
   ensure_open(device);
-  if (!active_module().has_streams()) return;
+  if (!has_streams(device)) return;
   const Stream waiting = named_stream(device, name);
   const Stream current = Stream::current(device);
   if (waiting == current) return;
@@ -140,7 +140,7 @@ void bind_sharing(py::module_& module) {
   module.def("from_blob", &tensor_from_blob);
   module.def("adopt_storage", [](const py::object& object) { adopt_storage(storage_of(object)); });
   module.def("let_stream_wait", &let_stream_wait, NoGil());
-  module.def("can_share", &can_share, NoGil());
+  module.def("can_share", [](int device) { return can_share(to_index(device)); }, NoGil());
   module.def("share_storage", &share_storage);
   module.def("receive_storage", &receive_storage);
   module.def("collect", &collect, NoGil());

@@ -12,15 +12,15 @@
 #include "capture/accelerator_graph.h"
 #include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
-#include "plugin/layers/emulated_capture.h"
 #include "plugin/layers/layers.h"
 #include "profiler/activity_profiler.h"
 #include "profiler/profiler_stubs.h"
+#include "pytorch/active_module.h"
 #include "pytorch/guard.h"
 #include "pytorch/hooks.h"
-#include "runtime/active_module.h"
 #include "runtime/device.h"
 #include "runtime/failure.h"
+#include "runtime/submit.h"
 
 namespace torchplug::pytorch {
 namespace {
@@ -31,7 +31,7 @@ std::mutex activation_lock;
 void release_caches() {
   if (is_forked()) return;
   for (DeviceIndex device = 0; device < device_count(); ++device) {
-    if (is_open(device)) runtime_table().device_sync(plugin_index(device));
+    if (is_open(device)) ask_plugin<&plug_runtime::device_sync>(device);
   }
   print_recorded_failures();  // what follows would throw them, to nobody
   try {
@@ -45,10 +45,10 @@ void release_caches() {
 // What only a loaded plugin can tell.
 void prepare(Module& module) {
   apply_layers(module);
-  record_captures(module);  // outside of the layers, which see what a replay does
+  emulate_capture(module, &observe_replayed);
   register_operators(module);
   shut_down_at_exit();
-  if (!active_layers().empty()) std::atexit(release_caches);
+  if (!module.layers.empty()) std::atexit(release_caches);
 }
 
 void register_device(const std::string& name) {

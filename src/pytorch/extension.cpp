@@ -12,6 +12,8 @@
 #include "aten/tensor/transfer.h"
 #include "memory/device_allocator.h"
 #include "pytorch/activate.h"
+#include "pytorch/active_module.h"
+#include "pytorch/plain_table.h"
 #include "runtime/capture.h"
 #include "runtime/stream.h"
 
@@ -50,7 +52,11 @@ const std::string& plugin_name() { return core::active_module().name; }
 
 const std::string& plugin_path() { return core::active_module().path; }
 
-const plug_runtime& plugin_runtime() { return core::runtime_table(); }
+const plug_runtime& plugin_runtime() {
+  struct ForExtensions {};
+  static const plug_runtime& table = pytorch::PlainTable<ForExtensions>::of(core::active_module().runtime);
+  return table;
+}
 
 void check(plug_status status, const char* what, c10::DeviceIndex device) {
   core::check(status, what, device);
@@ -93,7 +99,7 @@ plug_stream native_handle(const c10::Stream& stream) {
 void enqueue(const c10::Stream& stream, std::function<void()> job) {
   const core::Stream ours = stream_of(stream);
   core::ensure_open(ours.device());
-  if (core::runtime_table().host_func != nullptr || core::is_capturing(ours)) {
+  if (core::plugin_has<&plug_runtime::host_func>(ours.device()) || core::is_capturing(ours)) {
     ours.enqueue(core::HostJobPtr(std::make_unique<FunctionJob>(std::move(job)).release()));
   } else {
     ours.synchronize();

@@ -25,8 +25,6 @@ std::vector<std::shared_ptr<Capture>> active_captures() {
   return all_captures().captures;
 }
 
-thread_local const ReplayScope* current_replay = nullptr;
-
 }  // namespace
 
 constinit std::atomic<int> detail::active_captures{0};
@@ -179,16 +177,6 @@ void refuse_wait_for_device(DeviceIndex device) {
         "after "
         "a replay; capture_error_mode=\"thread_local\" or \"relaxed\" lets other threads wait.");
   }
-}
-
-ReplayScope::ReplayScope(const Stream& origin, const Stream& stream)
-    : origin_(origin), stream_(stream), before_(std::exchange(current_replay, this)) {}
-
-ReplayScope::~ReplayScope() { current_replay = before_; }
-
-Stream ReplayScope::stream_for(const Stream& captured) {
-  const ReplayScope* replay = current_replay;
-  return replay != nullptr && captured == replay->origin_ ? replay->stream_ : captured;
 }
 
 }  // namespace torchplug::runtime

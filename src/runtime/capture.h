@@ -125,23 +125,6 @@ void refuse_unplanned(const Stream& stream, const std::string& operator_name);
 // Throws if a capture forbids the calling thread to wait for the device.
 void refuse_wait_for_device(DeviceIndex device);
 
-// The replay that the calling thread is starting: which stream stands for the origin of the capture.
-class ReplayScope {
- public:
-  ReplayScope(const Stream& origin, const Stream& stream);
-  ~ReplayScope();
-  ReplayScope(const ReplayScope&) = delete;
-  ReplayScope& operator=(const ReplayScope&) = delete;
-
-  // The stream for work that was captured on `captured`.
-  static Stream stream_for(const Stream& captured);
-
- private:
-  const Stream origin_;
-  const Stream stream_;
-  const ReplayScope* before_;
-};
-
 void refuse_in_capture(const Stream& stream, const char* what, const char* remedy) {
   if (any_capture()) detail::refuse_if_capturing(stream, what, remedy);
 }

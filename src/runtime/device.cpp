@@ -1,5 +1,6 @@
 #include "runtime/device.h"
 
+#include <c10/core/DeviceType.h>
 #include <c10/util/Exception.h>
 #include <pthread.h>
 
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <limits>
 #include <mutex>
+#include <set>
 #include <span>
 #include <sstream>
 
@@ -32,6 +34,8 @@ struct Devices {
   std::span<DeviceSlot> slots() const { return {device_slots.data(), all.size()}; }
 };
 
+std::atomic<const Module& (*)()> module_loader{nullptr};
+std::atomic<bool> is_known{false};
 std::mutex open_lock;
 thread_local DeviceIndex current = 0;
 
@@ -46,13 +50,13 @@ std::string hexadecimal(const uint8_t (&bytes)[16]) {
   return text;
 }
 
-DeviceInfo read_info(DeviceIndex device, int32_t plugins_index) {
+DeviceInfo read_info(const Module& module, DeviceIndex device, int32_t plugins_index) {
   plug_device_info given{};
   given.size = sizeof given;
   given.alignment = 1;
-  check(runtime_table().device_info(plugins_index, &given), "device_info", device);
+  check(module.runtime.call<&plug_runtime::device_info>(plugins_index, &given), "device_info", device);
   DeviceInfo info;
-  info.name = given.name == nullptr ? active_module().name : as_utf8(given.name);
+  info.name = given.name == nullptr ? module.name : as_utf8(given.name);
   info.bus_id = as_utf8(given.bus_id);
   info.uuid = hexadecimal(given.uuid);
   info.total_bytes = given.total_bytes;
@@ -64,10 +68,10 @@ DeviceInfo read_info(DeviceIndex device, int32_t plugins_index) {
   info.capability_minor = given.capability_minor;
   info.priority_high = given.priority_high;
   info.priority_low = given.priority_low;
-  TORCH_CHECK(given.dtypes != nullptr || given.dtype_count == 0, "Plugin '", active_module().name, "' names ",
+  TORCH_CHECK(given.dtypes != nullptr || given.dtype_count == 0, "Plugin '", module.name, "' names ",
               given.dtype_count, " dtypes of device ", int{device}, " but gives no list. Set .dtypes.");
   info.dtypes.assign(given.dtypes, given.dtypes + given.dtype_count);
-  TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", active_module().name,
+  TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", module.name,
               "' gives an alignment of ", info.alignment, " for device ", int{device},
               ". An alignment is a power of two.");
   return info;
@@ -76,7 +80,7 @@ DeviceInfo read_info(DeviceIndex device, int32_t plugins_index) {
 constexpr const char* kVisible = "TORCHPLUG_VISIBLE_DEVICES";
 
 // "1,0": the plugin's devices 1 and 0, in this order; "": none. Not set: all.
-std::vector<int32_t> visible_devices(int32_t count) {
+std::vector<int32_t> visible_devices(const Module& module, int32_t count) {
   std::vector<int32_t> visible;
   const char* wish = std::getenv(kVisible);
   if (wish == nullptr) {
@@ -89,8 +93,8 @@ std::vector<int32_t> visible_devices(int32_t count) {
     const char* end = item.data() + item.size();
     const auto [parsed, problem] = std::from_chars(item.data(), end, index);
     TORCH_CHECK(problem == std::errc() && parsed == end && index >= 0 && index < count, kVisible, " is '",
-                wish, "', but '", item, "' is no device of plugin '", active_module().name, "', which has ",
-                count, ". Give indices below that, with commas between them.");
+                wish, "', but '", item, "' is no device of plugin '", module.name, "', which has ", count,
+                ". Give indices below that, with commas between them.");
     TORCH_CHECK(std::find(visible.begin(), visible.end(), index) == visible.end(), kVisible, " is '", wish,
                 "', which names device ", index, " twice. Name each device once.");
     visible.push_back(index);
@@ -101,14 +105,16 @@ std::vector<int32_t> visible_devices(int32_t count) {
 Devices find_devices() {
   Devices devices;
   try {
+    const Module& module = (*module_loader.load())();
     int32_t count = 0;
-    check(runtime_table().device_count(&count), "device_count", -1);
-    TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '",
-                active_module().name, "' counts ", count, " devices. PyTorch has room for 127.");
-    for (int32_t plugins_index : visible_devices(count)) {
+    check(module.runtime.call<&plug_runtime::device_count>(&count), "device_count", -1);
+    TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '", module.name,
+                "' counts ", count, " devices. PyTorch has room for 127.");
+    for (int32_t plugins_index : visible_devices(module, count)) {
       const size_t index = devices.all.size();
       device_slots[index].plugins_index = plugins_index;
-      devices.all.push_back(read_info(static_cast<DeviceIndex>(index), plugins_index));
+      device_slots[index].module = &module;
+      devices.all.push_back(read_info(module, static_cast<DeviceIndex>(index), plugins_index));
     }
   } catch (const c10::Error& error) {
     devices.all.clear();
@@ -119,17 +125,23 @@ Devices find_devices() {
 
 Devices& devices() {
   static Devices& found = *immortal<Devices>(find_devices());
+  is_known.store(true, std::memory_order_release);
   return found;
 }
 
-void check_index(DeviceIndex device) {
+// Its place among the devices; throws if there is no such device.
+size_t check_index(DeviceIndex device) {
+  TORCH_CHECK(module_loader != nullptr,
+              "There is no device: no plugin has been chosen. Set TORCHPLUG_DEVICE to a "
+              "device's name or to the path of a plugin, or call torchplug.load(path).");
   const Devices& found = devices();
   TORCH_CHECK(found.failure.empty(), found.failure);
   const auto count = static_cast<int>(found.all.size());
-  TORCH_CHECK(device >= 0 && device < count, "There is no device ", active_module().name, ":", int{device},
+  TORCH_CHECK(device >= 0 && device < count, "There is no device ", device_type_name(), ":", int{device},
               ". ",
               count == 0 ? std::string("The plugin found no device.")
                          : "Devices run from 0 to " + std::to_string(count - 1) + ".");
+  return static_cast<size_t>(device);
 }
 
 // Only flags are written: the child of a multithreaded process may do little else.
@@ -140,7 +152,7 @@ void mark_forked() {
 }
 
 void refuse_forked() {
-  TORCH_CHECK(false, "Device '", active_module().name,
+  TORCH_CHECK(false, "Device '", device_type_name(),
               "' was in use before this process was forked and cannot be used in the child. Start "
               "processes with the 'spawn' method: torch.multiprocessing.set_start_method('spawn').");
 }
@@ -149,8 +161,12 @@ void refuse_forked() {
 // afterwards.
 void shut_down() {
   if (is_forked()) return;
-  if (runtime_table().shutdown != nullptr) runtime_table().shutdown();
   print_recorded_failures();
+  std::set<const Module*> modules;
+  for (DeviceSlot& slot : devices().slots()) modules.insert(slot.module);
+  for (const Module* module : modules) {
+    if (module->runtime.has<&plug_runtime::shutdown>()) module->runtime.call<&plug_runtime::shutdown>();
+  }
   for (DeviceSlot& slot : devices().slots()) slot.life = Life::kEnded;
 }
 
@@ -164,14 +180,21 @@ bool DeviceInfo::holds(plug_dtype dtype) const {
 
 void shut_down_at_exit() { std::atexit(shut_down); }
 
+void set_module_loader(const Module& (*load)()) noexcept { module_loader = load; }
+
+bool are_devices_known() noexcept { return is_known.load(std::memory_order_acquire); }
+
+std::string device_type_name() { return c10::get_privateuse1_backend(); }
+
+const Module& detail::find_module(DeviceIndex device) { return *device_slots[check_index(device)].module; }
+
+const Module* module_for_host() { return device_count() == 0 ? nullptr : &module_of(0); }
+
 DeviceIndex device_count() noexcept {
-  return is_module_chosen() ? static_cast<DeviceIndex>(devices().all.size()) : DeviceIndex{0};
+  return module_loader != nullptr ? static_cast<DeviceIndex>(devices().all.size()) : DeviceIndex{0};
 }
 
-const DeviceInfo& device_info(DeviceIndex device) {
-  check_index(device);
-  return devices().all[static_cast<size_t>(device)];
-}
+const DeviceInfo& device_info(DeviceIndex device) { return devices().all[check_index(device)]; }
 
 int32_t plugin_index(DeviceIndex device) {
   if (C10_UNLIKELY(!is_open(device))) check_index(device);
@@ -203,7 +226,7 @@ void unchecked_set_current_device(DeviceIndex device) noexcept {
 }
 
 bool is_forked() noexcept {
-  if (!is_module_loaded()) return false;
+  if (!are_devices_known()) return false;
   const auto slots = devices().slots();
   return std::any_of(slots.begin(), slots.end(),
                      [](const DeviceSlot& slot) { return slot.life == Life::kForked; });
@@ -221,16 +244,13 @@ void detail::open_device(DeviceIndex device) {
   check_index(device);
   if (is_forked()) refuse_forked();
   DeviceSlot& slot = device_slots[static_cast<size_t>(device)];
-  TORCH_CHECK(slot.life != Life::kEnded, "Device '", active_module().name,
-              "' is gone: the process is ending.");
+  TORCH_CHECK(slot.life != Life::kEnded, "Device '", device_type_name(), "' is gone: the process is ending.");
   if (slot.life == Life::kLost) throw_lost(device);
   std::lock_guard lock(open_lock);
   if (slot.life == Life::kOpen) return;
   static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
   TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
-  if (runtime_table().device_open != nullptr) {
-    check(runtime_table().device_open(slot.plugins_index), "device_open", device);
-  }
+  if (plugin_has<&plug_runtime::device_open>(device)) call_plugin<&plug_runtime::device_open>(device);
   slot.life = Life::kOpen;
 }
 
@@ -245,7 +265,7 @@ void detail::mark_lost(DeviceIndex device) noexcept {
 void check(plug_status status, const char* what, DeviceIndex device) {
   if (C10_LIKELY(status == PLUG_OK)) return;
   const std::string where =
-      device < 0 ? active_module().name : active_module().name + ":" + std::to_string(int{device});
+      device < 0 ? device_type_name() : device_type_name() + ":" + std::to_string(int{device});
   std::string said = take_plugin_error();
   if (said.empty()) said = "the plugin gave no reason";
   const std::string message = where + ": " + what + " failed (" + status_name(status) + "): " + said;

@@ -1,5 +1,5 @@
 #pragma once
-// The devices of the one active plugin: how many, what they are, which is current on this thread.
+// The devices there are: how many, what they are, which plugin each is of, which is current on this thread.
 // TORCHPLUG_VISIBLE_DEVICES says which of the plugin's devices there are for PyTorch, and in which order.
 // A device is opened at its first use. After fork() the child may use a device only if the parent
 // never opened one; otherwise every use is an error that says so. A device that was lost (PLUG_LOST) stays
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/active_module.h"
+#include "plugin/module.h"
 
 namespace torchplug::runtime {
 
@@ -39,9 +39,24 @@ struct DeviceInfo {
   bool holds(plug_dtype dtype) const;
 };
 
-// Zero if the plugin cannot say; device_info() then throws what it said.
+// Who knows the plugin whose devices these are, called when they are first asked for. It throws if the plugin
+// cannot be loaded; every use of a device then throws the same.
+void set_module_loader(const Module& (*load)()) noexcept;
+
+// Zero if there is no plugin, or it cannot say; device_info() then throws what it said.
 DeviceIndex device_count() noexcept;
+// Whether they have been asked for already.
+bool are_devices_known() noexcept;
 const DeviceInfo& device_info(DeviceIndex device);
+
+// The plugin that the device is of.
+inline const Module& module_of(DeviceIndex device);
+// The plugin for what names no device, as pinned host memory: that of the first device; null if there is
+// none.
+const Module* module_for_host();
+inline bool has_streams(DeviceIndex device) { return module_of(device).has_streams(); }
+// What PyTorch calls devices of this kind: "sim".
+std::string device_type_name();
 
 // What the plugin calls the device. Every index that crosses plug.h is one of these.
 int32_t plugin_index(DeviceIndex device);
@@ -73,6 +88,21 @@ bool launch_blocking() noexcept;
 // PLUG_LOST the device is lost.
 void check(plug_status status, const char* what, DeviceIndex device);
 
+// Whether the plugin of the device has the function: plugin_has<&plug_runtime::host_func>(device).
+template <auto Function>
+bool plugin_has(DeviceIndex device) {
+  return module_of(device).runtime.template has<Function>();
+}
+
+// Calls the function for the device, whose index in the plugin is the first argument; gives the answer.
+template <auto Function, class... Args>
+plug_status ask_plugin(DeviceIndex device, Args... args);
+// The same; throws for every answer but PLUG_OK.
+template <auto Function, class... Args>
+void call_plugin(DeviceIndex device, Args... args) {
+  check(ask_plugin<Function>(device, args...), plugin::kMemberName<Function>, device);
+}
+
 // Behind the functions above, which every operator calls.
 namespace detail {
 
@@ -81,6 +111,7 @@ enum class Life : uint8_t { kClosed, kOpen, kLost, kForked, kEnded };
 struct DeviceSlot {
   std::atomic<Life> life{Life::kClosed};
   int32_t plugins_index = 0;
+  const Module* module = nullptr;
 };
 using DeviceSlots = std::array<DeviceSlot, std::numeric_limits<DeviceIndex>::max() + 1>;
 extern DeviceSlots device_slots;
@@ -90,9 +121,21 @@ inline Life life_of(DeviceIndex device) noexcept {
 }
 
 void open_device(DeviceIndex device);
+const Module& find_module(DeviceIndex device);
 void mark_lost(DeviceIndex device) noexcept;
 
 }  // namespace detail
+
+const Module& module_of(DeviceIndex device) {
+  if (C10_UNLIKELY(device < 0)) return detail::find_module(device);
+  const Module* module = detail::device_slots[static_cast<size_t>(device)].module;
+  return C10_LIKELY(module != nullptr) ? *module : detail::find_module(device);
+}
+
+template <auto Function, class... Args>
+plug_status ask_plugin(DeviceIndex device, Args... args) {
+  return module_of(device).runtime.template call<Function>(plugin_index(device), args...);
+}
 
 int32_t unchecked_plugin_index(DeviceIndex device) noexcept {
   return detail::device_slots[static_cast<size_t>(device)].plugins_index;

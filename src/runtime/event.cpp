@@ -4,20 +4,24 @@
 
 #include "runtime/capture.h"
 #include "runtime/failure.h"
-#include "runtime/launch_trace.h"
+#include "runtime/submit.h"
 
 namespace torchplug::runtime {
+namespace {
+
+using R = plug_runtime;
+
+}  // namespace
 
 Event::Event(DeviceIndex device, bool with_timing) : device_(device), with_timing_(with_timing) {
   ensure_open(device);
-  if (!active_module().has_streams()) return;
+  if (!has_streams(device)) return;
   const uint32_t flags = with_timing ? PLUG_EVENT_TIMING : 0;
-  check(runtime_table().event_create(plugin_index(device), flags, &handle_), "event_create", device);
+  call_plugin<&R::event_create>(device, flags, &handle_);
 }
 
 Event::~Event() {
-  if (handle_ != nullptr && may_give_back(device_))
-    runtime_table().event_destroy(plugin_index(device_), handle_);
+  if (handle_ != nullptr && may_give_back(device_)) ask_plugin<&R::event_destroy>(device_, handle_);
 }
 
 void Event::record(const Stream& stream) {
@@ -26,8 +30,7 @@ void Event::record(const Stream& stream) {
   ensure_open(device_);
   recorded_at_ = std::chrono::steady_clock::now();
   if (handle_ == nullptr) return;
-  check(runtime_table().event_record(plugin_index(device_), handle_, stream.handle()), "event_record",
-        device_);
+  call_plugin<&R::event_record>(device_, handle_, stream.handle());
   const auto capture = capture_of(stream);
   is_recorded_ = true;
   is_captured_ = capture != nullptr;
@@ -47,16 +50,10 @@ void Event::block(const Stream& stream) const {
     refuse_in_capture(stream, "Waiting for an event that was recorded outside of the capture",
                       "Wait for it before the capture, or record it in the capture.");
   }
-  plug_stream queue = stream.handle();
-  const auto describe = [&] {
-    return Launch{.kind = Launch::Kind::kWait, .stream = stream, .handle = queue, .call = "event_wait"};
-  };
-  check(launch(describe,
-               [&] {
-                 return runtime_table().event_wait(plugin_index(device_), handle_,
-                                                   plugin_index(stream.device()), queue);
-               }),
-        "event_wait", device_);
+  const Work wait{.kind = Work::Kind::kWait, .stream = stream, .function = "event_wait"};
+  submit(wait, [&](uint64_t /*number*/) {
+    return ask_plugin<&R::event_wait>(device_, handle_, plugin_index(stream.device()), stream.handle());
+  });
 }
 
 void Event::refuse_captured(const char* what) const {
@@ -75,7 +72,7 @@ bool Event::is_ready() const {
   ensure_open(device_);
   refuse_captured("Asking for an event");
   if (handle_ == nullptr) return true;
-  const plug_status status = runtime_table().event_query(plugin_index(device_), handle_);
+  const plug_status status = ask_plugin<&R::event_query>(device_, handle_);
   if (status == PLUG_NOT_READY) return false;
   check(status, "event_query", device_);
   return true;
@@ -87,20 +84,15 @@ void Event::synchronize() const {
   ensure_open(device_);
   refuse_captured("Waiting for an event");
   if (handle_ != nullptr) {
-    const auto describe = [&] {
-      return Launch{.kind = Launch::Kind::kSync,
-                    .stream = Stream::default_of(device_),
-                    .handle = nullptr,
-                    .call = "event_sync"};
-    };
-    check(launch(describe, [&] { return runtime_table().event_sync(plugin_index(device_), handle_); }),
-          "event_sync", device_);
+    const Stream stream = Stream::default_of(device_);
+    const Work wait{.kind = Work::Kind::kSync, .stream = stream, .function = "event_sync"};
+    check(observe(wait, [&] { return ask_plugin<&R::event_sync>(device_, handle_); }), "event_sync", device_);
   }
   throw_recorded_failure(device_);
 }
 
 void Event::wait_quietly() const noexcept {
-  if (handle_ != nullptr && is_open(device_)) runtime_table().event_sync(plugin_index(device_), handle_);
+  if (handle_ != nullptr && is_open(device_)) ask_plugin<&R::event_sync>(device_, handle_);
 }
 
 double Event::milliseconds_until(const Event& end) const {
@@ -109,11 +101,10 @@ double Event::milliseconds_until(const Event& end) const {
   if (handle_ == nullptr) {
     return std::chrono::duration<double, std::milli>(end.recorded_at_ - recorded_at_).count();
   }
-  TORCH_CHECK(runtime_table().event_elapsed != nullptr, "Device '", active_module().name,
+  TORCH_CHECK(plugin_has<&R::event_elapsed>(device_), "Device '", device_type_name(),
               "' cannot time events: its plugin has no event_elapsed.");
   int64_t nanoseconds = 0;
-  check(runtime_table().event_elapsed(plugin_index(device_), handle_, end.handle_, &nanoseconds),
-        "event_elapsed", device_);
+  call_plugin<&R::event_elapsed>(device_, handle_, end.handle_, &nanoseconds);
   return static_cast<double>(nanoseconds) * 1e-6;
 }
 

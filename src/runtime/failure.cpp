@@ -33,7 +33,7 @@ Slot& slot(DeviceIndex device) {
   return slots[static_cast<size_t>(device)];
 }
 
-std::string name_of(DeviceIndex device) { return active_module().name + ":" + std::to_string(int{device}); }
+std::string name_of(DeviceIndex device) { return device_type_name() + ":" + std::to_string(int{device}); }
 
 // An exception of the same type with another text, for the types that PyTorch tells apart; else nothing.
 template <class... Types>
@@ -73,11 +73,11 @@ std::string work_of(uint64_t sequence) {
 
 void on_report(int32_t plugins_index, plug_stream /*stream*/, uint64_t sequence, plug_status status,
                const char* message) {
-  if (!is_module_loaded()) return;
+  if (!are_devices_known()) return;
   const DeviceIndex device = visible_index(plugins_index);
   const std::string said = message == nullptr ? "the plugin gave no reason" : as_utf8(message);
   if (device < 0) {
-    TORCH_WARN("Plugin '", active_module().name, "' reported a failure of device ", plugins_index,
+    TORCH_WARN("Plugin '", device_type_name(), "' reported a failure of device ", plugins_index,
                ", which is not in use: ", said);
     return;
   }

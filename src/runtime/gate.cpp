@@ -37,8 +37,8 @@ class Gate::Job final : public HostJob {
 };
 
 Gate::Gate(const Stream& stream, std::chrono::duration<double> limit) : state_(std::make_shared<State>()) {
-  TORCH_CHECK(runtime_table().host_func != nullptr, "A stream of device '", active_module().name,
-              "' cannot be held: its plugin has no host_func.");
+  TORCH_CHECK(plugin_has<&plug_runtime::host_func>(stream.device()), "A stream of device '",
+              device_type_name(), "' cannot be held: its plugin has no host_func.");
   stream.enqueue(HostJobPtr(std::make_unique<Job>(state_, limit).release()));
 }
 

@@ -101,7 +101,7 @@ void PhiloxGenerator::set_offset(uint64_t offset) {
 
 void PhiloxGenerator::set_state(const c10::TensorImpl& state) {
   at::detail::check_rng_state(state);
-  TORCH_CHECK(state.numel() == kStateBytes, "The state of a generator of '", active_module().name, "' has ",
+  TORCH_CHECK(state.numel() == kStateBytes, "The state of a generator of '", device_type_name(), "' has ",
               kStateBytes, " bytes, not ", state.numel(), ".");
   Draw place{};
   std::memcpy(&place, state.data(), sizeof place);

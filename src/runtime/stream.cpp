@@ -15,11 +15,12 @@
 #include "plugin/layers/emulated_capture.h"
 #include "runtime/capture.h"
 #include "runtime/failure.h"
-#include "runtime/launch_trace.h"
-#include "runtime/sequence.h"
+#include "runtime/submit.h"
 
 namespace torchplug::runtime {
 namespace {
+
+using R = plug_runtime;
 
 // The streams known so far of one device. StreamId 0 is the default stream; id n is known_[n - 1]. Adding
 // one takes the lock; reading does not.
@@ -76,8 +77,7 @@ class StreamTable {
 
   c10::StreamId make(DeviceIndex device, int priority) {
     Entry entry{nullptr, priority};
-    check(runtime_table().stream_create(plugin_index(device), priority, &entry.handle), "stream_create",
-          device);
+    call_plugin<&R::stream_create>(device, priority, &entry.handle);
     return add(entry);
   }
 
@@ -104,8 +104,8 @@ StreamTable& table(DeviceIndex device) {
 // Zero is the default stream.
 constinit thread_local std::array<c10::StreamId, std::numeric_limits<DeviceIndex>::max() + 1> current_ids{};
 
-void require_streams() {
-  TORCH_CHECK(active_module().has_streams(), "Device '", active_module().name,
+void require_streams(DeviceIndex device) {
+  TORCH_CHECK(has_streams(device), "Device '", device_type_name(),
               "' is synchronous: its plugin has no streams, and work is done when the call returns.");
 }
 
@@ -115,7 +115,7 @@ void run_job(void* argument, plug_status status) {
   auto* job = static_cast<HostJob*>(argument);
   try {
     if (status == PLUG_LOST) check(status, job->name(), job->device());
-    job->run();
+    run_observed(*job);
   } catch (...) {
     record_failure_of(job->device(), job->name(), job->sequence(), std::current_exception());
   }
@@ -137,7 +137,7 @@ Stream Stream::default_of(DeviceIndex device) {
 
 Stream Stream::from_pool(DeviceIndex device, int priority) {
   ensure_open(device);
-  require_streams();
+  require_streams(device);
   const DeviceInfo& info = device_info(device);
   const int clamped =
       std::clamp(priority, info.priority_high, std::max(info.priority_high, info.priority_low));
@@ -146,11 +146,13 @@ Stream Stream::from_pool(DeviceIndex device, int priority) {
 
 Stream Stream::from_native(DeviceIndex device, void* native) {
   ensure_open(device);
-  require_streams();
+  require_streams(device);
   auto* handle = static_cast<plug_stream>(native);
-  if (runtime_table().stream_import != nullptr) {
-    check(runtime_table().stream_import(plugin_index(device), native, &handle), "stream_import", device);
-  }
+  if (plugin_has<&R::stream_import>(device)) call_plugin<&R::stream_import>(device, native, &handle);
+  return of_handle(device, handle);
+}
+
+Stream Stream::of_handle(DeviceIndex device, plug_stream handle) {
   return {device, table(device).id_of(handle)};
 }
 
@@ -164,40 +166,31 @@ Stream Stream::exchange_current() const {
 void Stream::enqueue(HostJobPtr job) const {
   ensure_open(device_);
   job->device_ = device_;
-  job->sequence_ = next_sequence();
-  if (any_capture()) {
-    if (const auto capture = capture_of(*this)) capture->note(job->name());
-  }
-  // Without host_func only a stream that captures takes jobs.
-  auto* enqueue_job = runtime_table().host_func != nullptr ? runtime_table().host_func : record_host_func;
-  plug_stream queue = handle();
-  const auto describe = [&] {
-    return Launch{.kind = Launch::Kind::kHost,
-                  .stream = *this,
-                  .handle = queue,
-                  .call = "host_func",
-                  .name = job->name()};
-  };
-  const auto enqueue = [&] {
-    return enqueue_job(plugin_index(device_), queue, run_job, release_job, job.get());
-  };
-  check(launch(describe, enqueue), "host_func", device_);
-  // Owned by the stream from here on: it calls release_job.
-  std::ignore = job.release();
-  synchronize_if_blocking();
+  const bool is_replayed_by_plugin = any_capture() && module_of(device_).emulated_capture == nullptr;
+  if (is_replayed_by_plugin && is_capturing(*this)) job->captured_on_ = id_;
+  const Work work{.kind = Work::Kind::kHost, .stream = *this, .function = "host_func", .name = job->name()};
+  submit(work, [&](uint64_t number) {
+    job->sequence_ = number;
+    const plug_status status =
+        plugin_has<&R::host_func>(device_)
+            ? ask_plugin<&R::host_func>(device_, handle(), run_job, release_job, job.get())
+            // Without host_func only a stream that captures takes jobs.
+            : record_host_func(module_of(device_), plugin_index(device_), handle(), run_job, release_job,
+                               job.get());
+    // Owned by the stream from here on: it calls release_job.
+    if (status == PLUG_OK) std::ignore = job.release();
+    return status;
+  });
 }
 
 void Stream::run_here(HostJob& job) const {
   synchronize();
-  const auto describe = [&] {
-    return Launch{.kind = Launch::Kind::kHost,
+  const Work work{.kind = Work::Kind::kHost,
                   .stream = *this,
-                  .handle = handle(),
-                  .call = "host_view",
+                  .function = "host_view",
                   .name = job.name(),
                   .is_here = true};
-  };
-  launch(describe, [&]() -> plug_status {
+  submit(work, [&](uint64_t /*number*/) -> plug_status {
     job.run();
     return PLUG_OK;
   });
@@ -206,8 +199,8 @@ void Stream::run_here(HostJob& job) const {
 bool Stream::is_idle() const {
   ensure_open(device_);
   refuse_in_capture(*this, "Asking whether a stream is done", "Ask before the capture or after a replay.");
-  if (!active_module().has_streams()) return true;
-  const plug_status status = runtime_table().stream_query(plugin_index(device_), handle());
+  if (!has_streams(device_)) return true;
+  const plug_status status = ask_plugin<&R::stream_query>(device_, handle());
   if (status == PLUG_NOT_READY) return false;
   check(status, "stream_query", device_);
   return true;
@@ -216,13 +209,10 @@ bool Stream::is_idle() const {
 void Stream::synchronize() const {
   ensure_open(device_);
   refuse_in_capture(*this, "Waiting for a stream", "Wait before the capture or after a replay.");
-  if (active_module().has_streams()) {
-    plug_stream queue = handle();
-    const auto describe = [&] {
-      return Launch{.kind = Launch::Kind::kSync, .stream = *this, .handle = queue, .call = "stream_sync"};
-    };
-    check(launch(describe, [&] { return runtime_table().stream_sync(plugin_index(device_), queue); }),
-          "stream_sync", device_);
+  if (has_streams(device_)) {
+    const Work wait{.kind = Work::Kind::kSync, .stream = *this, .function = "stream_sync"};
+    check(observe(wait, [&] { return ask_plugin<&R::stream_sync>(device_, handle()); }), "stream_sync",
+          device_);
   }
   throw_recorded_failure(device_);
 }
@@ -235,9 +225,9 @@ plug_stream Stream::table_handle() const { return table(device_).entry(id_).hand
 
 void* Stream::native_handle() const {
   ensure_open(device_);
-  if (runtime_table().stream_native == nullptr) return handle();
+  if (!plugin_has<&R::stream_native>(device_)) return handle();
   void* native = nullptr;
-  check(runtime_table().stream_native(plugin_index(device_), handle(), &native), "stream_native", device_);
+  call_plugin<&R::stream_native>(device_, handle(), &native);
   return native;
 }
 
@@ -255,14 +245,9 @@ PrivateStream::~PrivateStream() { table(stream_.device()).give_private(stream_.i
 void synchronize_device(DeviceIndex device) {
   ensure_open(device);
   refuse_wait_for_device(device);
-  const auto describe = [&] {
-    return Launch{.kind = Launch::Kind::kSync,
-                  .stream = Stream::default_of(device),
-                  .handle = nullptr,
-                  .call = "device_sync"};
-  };
-  check(launch(describe, [&] { return runtime_table().device_sync(plugin_index(device)); }), "device_sync",
-        device);
+  const Stream stream = Stream::default_of(device);
+  const Work wait{.kind = Work::Kind::kSync, .stream = stream, .function = "device_sync"};
+  check(observe(wait, [&] { return ask_plugin<&R::device_sync>(device); }), "device_sync", device);
   throw_recorded_failure(device);
 }
 

@@ -8,6 +8,7 @@
 #include <c10/core/Stream.h>
 
 #include <memory>
+#include <optional>
 
 #include "runtime/device.h"
 
@@ -28,11 +29,13 @@ class HostJob {
   // Known once it is enqueued.
   DeviceIndex device() const { return device_; }
   uint64_t sequence() const { return sequence_; }
+  const std::optional<c10::StreamId>& captured_on() const { return captured_on_; }
 
  private:
   friend class Stream;
   DeviceIndex device_ = 0;
   uint64_t sequence_ = 0;
+  std::optional<c10::StreamId> captured_on_;  // the plugin runs it at each replay
 };
 
 struct ReleaseJob {
@@ -49,6 +52,8 @@ class Stream {
   // A stream that torchplug did not make, by what the vendor's own libraries call it. The same handle gives
   // the same Stream, also that of a stream which torchplug did make.
   static Stream from_native(DeviceIndex device, void* native);
+  // The one that the plugin knows by this handle.
+  static Stream of_handle(DeviceIndex device, plug_stream handle);
   explicit Stream(const c10::Stream& stream) : device_(stream.device_index()), id_(stream.id()) {}
 
   // Makes this the calling thread's current stream of its device; returns the one before.

@@ -18,27 +18,26 @@ namespace {
 
 constexpr size_t kHandleCapacity = 4096;
 
-void check_can_share() {
-  TORCH_CHECK(can_share(), "Memory of device '", active_module().name,
+void check_can_share(DeviceIndex device) {
+  TORCH_CHECK(can_share(device), "Memory of device '", device_type_name(),
               "' cannot be shared between processes: its plugin has no ipc_export.");
 }
 
 DeviceIndex visible_device(int32_t plugins_index) {
   const DeviceIndex device = visible_index(plugins_index);
-  TORCH_CHECK(device >= 0, "What was shared is on device ", plugins_index, " of plugin '",
-              active_module().name,
+  TORCH_CHECK(device >= 0, "What was shared is on device ", plugins_index, " of plugin '", device_type_name(),
               "', which this process does not have. Set TORCHPLUG_VISIBLE_DEVICES so that it has.");
   return device;
 }
 
 // An object's handle, by one of the plugin's two export functions.
-template <class Function, class Object>
-std::pair<std::string, FileDescriptor> export_handle(Function function, const char* name, DeviceIndex device,
-                                                     Object object) {
+template <auto Function, class Object>
+std::pair<std::string, FileDescriptor> export_handle(DeviceIndex device, Object object) {
   std::array<char, kHandleCapacity> bytes{};
   uint64_t count = 0;
   int32_t fd = -1;
-  check(function(plugin_index(device), object, bytes.data(), bytes.size(), &count, &fd), name, device);
+  call_plugin<Function>(device, object, static_cast<void*>(bytes.data()), uint64_t{bytes.size()}, &count,
+                        &fd);
   return {std::string(bytes.data(), count), FileDescriptor(fd)};
 }
 
@@ -48,7 +47,7 @@ class Exports {
  public:
   SharedStorage add(const c10::Storage& storage) {
     const plug_mem memory = DeviceAllocator::instance().locate(*storage.unsafeGetStorageImpl()).memory();
-    const auto calls = lock_calls(active_module());
+    const auto calls = lock_calls(module_of(storage.device().index()));
     std::lock_guard lock(exports_lock_);
     const Place place{memory.device, memory.base};
     auto found = storages_.find(storage.unsafeGetStorageImpl());
@@ -106,8 +105,7 @@ class Exports {
   Storages::iterator insert(const c10::Storage& storage, const Place& place) {
     auto allocation = allocations_.find(place);
     if (allocation == allocations_.end()) {
-      auto [handle, fd] =
-          export_handle(runtime_table().ipc_export, "ipc_export", storage.device().index(), place.second);
+      auto [handle, fd] = export_handle<&plug_runtime::ipc_export>(storage.device().index(), place.second);
       allocation = allocations_.emplace(place, Allocation{std::move(handle), std::move(fd)}).first;
     }
     ++allocation->second.storages;
@@ -125,7 +123,7 @@ class Imports {
  public:
   c10::Storage add(const SharedStorage& shared, FileDescriptor fd) {
     const Key key{shared.reference.table_name, shared.reference.number};
-    const auto calls = lock_calls(active_module());
+    const auto calls = lock_calls(module_of(visible_device(shared.device)));
     std::lock_guard lock(imports_lock_);
     auto found = storages_.find(key);
     if (found == storages_.end()) {
@@ -178,9 +176,8 @@ class Imports {
     auto allocation = allocations_.find(place);
     if (allocation == allocations_.end()) {
       void* base = nullptr;
-      check(runtime_table().ipc_import(plugin_index(device), shared.handle.data(), shared.handle.size(),
-                                       fd.number(), &base),
-            "ipc_import", device);
+      call_plugin<&plug_runtime::ipc_import>(device, shared.handle.data(), shared.handle.size(), fd.number(),
+                                             &base);
       allocation = allocations_.emplace(place, Allocation{device, base, std::move(fd)}).first;
     }
     ++allocation->second.storages;
@@ -194,16 +191,17 @@ class Imports {
   c10::Storage make_storage(const Key& key, Received& received) {
     const Allocation& allocation = allocations_.at(received.place);
     ++received.users;
-    c10::DataPtr data = import_memory(allocation.device, allocation.base, received.shared.offset,
-                                      received.shared.bytes, [this, key] { remove_user(key); });
+    c10::DataPtr data =
+        import_memory(allocation.device, allocation.base, received.shared.offset, received.shared.bytes,
+                      [this, key, device = allocation.device] { remove_user(key, device); });
     c10::Storage storage(c10::Storage::use_byte_size_t(), received.shared.bytes, std::move(data),
                          &DeviceAllocator::instance(), /*resizable=*/false);
     received.storage = storage.getWeakStorageImpl();
     return storage;
   }
 
-  void remove_user(const Key& key) {
-    const auto calls = lock_calls(active_module());
+  void remove_user(const Key& key, DeviceIndex owner) {
+    const auto calls = lock_calls(module_of(owner));
     std::lock_guard lock(imports_lock_);
     const auto received = storages_.find(key);
     if (--received->second.users != 0) return;
@@ -212,7 +210,7 @@ class Imports {
     if (--allocation->second.storages != 0) return;
     const auto [device, base] = std::pair(allocation->second.device, allocation->second.base);
     allocations_.erase(allocation);
-    check(runtime_table().ipc_close(plugin_index(device), base), "ipc_close", device);
+    call_plugin<&plug_runtime::ipc_close>(device, base);
   }
 
   std::mutex imports_lock_;
@@ -232,14 +230,14 @@ Imports& imports() {
 
 }  // namespace
 
-bool can_share() { return runtime_table().ipc_export != nullptr; }
+bool can_share(DeviceIndex device) { return plugin_has<&plug_runtime::ipc_export>(device); }
 
 SharedStorage export_storage(const c10::Storage& storage) {
   TORCH_CHECK(storage.device_type() == kDeviceType && storage.nbytes() != 0,
-              "Expected a storage with memory of device '", active_module().name, "'.");
+              "Expected a storage with memory of device '", device_type_name(), "'.");
   const DeviceIndex device = storage.device().index();
   ensure_open(device);
-  check_can_share();
+  check_can_share(device);
   // What other processes no longer use is not asked for before it is needed.
   static std::once_flag is_reclaimer;
   std::call_once(is_reclaimer, [] { DeviceAllocator::instance().add_reclaimer(&collect_exports); });
@@ -258,29 +256,26 @@ size_t collect_exports() { return is_forked() ? 0 : exports().collect(); }
 
 std::unique_ptr<Event> make_shared_event(DeviceIndex device) {
   ensure_open(device);
-  check_can_share();
+  check_can_share(device);
   plug_event handle = nullptr;
-  check(runtime_table().event_create(plugin_index(device), PLUG_EVENT_SHARED, &handle), "event_create",
-        device);
+  call_plugin<&plug_runtime::event_create>(device, PLUG_EVENT_SHARED, &handle);
   return std::make_unique<Event>(device, handle);
 }
 
 SharedEvent export_event(const Event& event) {
   ensure_open(event.device());
-  check_can_share();
-  auto [handle, fd] =
-      export_handle(runtime_table().ipc_export_event, "ipc_export_event", event.device(), event.handle());
+  check_can_share(event.device());
+  auto [handle, fd] = export_handle<&plug_runtime::ipc_export_event>(event.device(), event.handle());
   return {plugin_index(event.device()), std::move(handle), std::move(fd)};
 }
 
 std::unique_ptr<Event> import_event(const SharedEvent& shared) {
   const DeviceIndex device = visible_device(shared.device);
   ensure_open(device);
-  check_can_share();
+  check_can_share(device);
   plug_event handle = nullptr;
-  check(runtime_table().ipc_import_event(plugin_index(device), shared.handle.data(), shared.handle.size(),
-                                         shared.fd.number(), &handle),
-        "ipc_import_event", device);
+  call_plugin<&plug_runtime::ipc_import_event>(device, shared.handle.data(), shared.handle.size(),
+                                               shared.fd.number(), &handle);
   return std::make_unique<Event>(device, handle);
 }
 

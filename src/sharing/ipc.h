@@ -16,8 +16,8 @@
 
 namespace torchplug::sharing {
 
-// Whether the plugin can share memory and events with other processes.
-bool can_share();
+// Whether memory and events of the device can be shared with other processes.
+bool can_share(DeviceIndex device);
 
 // What goes to the other process. It gets a duplicate of the descriptor, which stays the sender's.
 struct SharedStorage {

@@ -113,7 +113,9 @@ def test_every_folder_of_the_core_has_its_place():
 @pytest.mark.parametrize("path", CORE_SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_of_the_core_includes_only_what_its_folder_stands_on(path):
     folder = folder_of(path)
-    included = {str(Path(name).parent) for name in re.findall(r'#include "([^"]+)"', path.read_text())}
+    included = {
+        str(Path(name).parent) for name in re.findall(r'#include "([^"]+)"', path.read_text())
+    }
     above = included - {"torchplug", folder} - everything_below(folder)
     assert not above, f"{path} includes {above}"
 

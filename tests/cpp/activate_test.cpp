@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "harness.h"
+#include "pytorch/active_module.h"
 #include "runtime/device.h"
 #include "serial.h"
 #include "tensors.h"

@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "capture/graph.h"
+#include "pytorch/active_module.h"
 #include "runtime/generator.h"
 #include "sim_device.h"
 #include "tensors.h"
@@ -18,7 +19,7 @@ namespace {
 
 // Captures `work` on a stream of its own, after having run it there once.
 void capture_into(Graph& graph, const std::function<void()>& work, CaptureMode mode = CaptureMode::kGlobal) {
-  const Stream stream = active_module().has_streams() ? new_stream() : Stream::default_of(0);
+  const Stream stream = has_streams(0) ? new_stream() : Stream::default_of(0);
   const CurrentStream current(stream);
   work();
   stream.synchronize();
@@ -150,7 +151,7 @@ TEST(Capture, a_failure_in_a_replay_is_thrown_at_the_next_wait) {
 TEST(Capture, a_kernel_finds_where_each_replay_begins_to_draw) {
   alone([] {
     activate(plugin_path("captures"));
-    ASSERT_FALSE(active_module().records_captures);
+    ASSERT_EQ(active_module().emulated_capture, nullptr);
     const at::TensorOptions there = at::device(device()).dtype(at::kFloat);
     at::Generator generator = default_generator(0);
     at::Tensor x;

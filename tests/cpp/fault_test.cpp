@@ -9,6 +9,7 @@
 #include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
 #include "plugin/layers/fault_list.h"
+#include "pytorch/active_module.h"
 #include "runtime/event.h"
 #include "sim_device.h"
 #include "tensors.h"
@@ -69,7 +70,9 @@ TEST(Faults, that_cannot_be_read_are_one_sentence_with_the_place) {
 }
 
 TEST(Faults, need_the_layer) {
-  on_sim([] { expect_says(error_of([] { set_faults("alloc:1"); }), {"TORCHPLUG_LAYERS=fault"}); });
+  on_sim([] {
+    expect_says(error_of([] { set_faults(active_module(), "alloc:1"); }), {"TORCHPLUG_LAYERS=fault"});
+  });
 }
 
 // ---- calls that fail ----
@@ -79,20 +82,20 @@ TEST(Faults, the_nth_allocation_fails_and_the_core_tries_again) {
     const at::Tensor x = numbers({1 << 19});  // 2 MiB: none of the small blocks
     on_device(x);
     DeviceAllocator::instance().emptyCache();
-    set_faults("alloc:1");
+    set_faults(active_module(), "alloc:1");
     expect_same(on_device(x), x);
     EXPECT_EQ(DeviceAllocator::instance().getDeviceStats(0).num_alloc_retries, 1);
     DeviceAllocator::instance().emptyCache();
-    set_faults("alloc:1+");
+    set_faults(active_module(), "alloc:1+");
     expect_says(error_of<c10::OutOfMemoryError>([&] { on_device(x); }), {"out of memory", "alloc:1+"});
-    set_faults("");
+    set_faults(active_module(), "");
     expect_same(on_device(x), x);
   });
 }
 
 TEST(Faults, allocations_above_a_size_fail_and_others_do_not) {
   on_faulty_sim([] {
-    set_faults("alloc>1048576");
+    set_faults(active_module(), "alloc>1048576");
     expect_same(on_device(numbers({1000})), numbers({1000}));
     error_of<c10::OutOfMemoryError>([] { on_device(numbers({1 << 20})); });
   });
@@ -100,7 +103,7 @@ TEST(Faults, allocations_above_a_size_fail_and_others_do_not) {
 
 TEST(Faults, stay_with_their_device) {
   on_faulty_sim([] {
-    set_faults("copy:1+@1");
+    set_faults(active_module(), "copy:1+@1");
     expect_same(on_device(numbers({10}), 0), numbers({10}));
     expect_says(error_of([] { on_device(numbers({10}), 1); }), {"sim:1", "copy", "copy:1+@1"});
   });
@@ -109,7 +112,7 @@ TEST(Faults, stay_with_their_device) {
 TEST(Faults, count_the_calls_of_their_own_function_alone) {
   on_faulty_sim([] {
     on_device(numbers({10}));
-    set_faults("copy:2:timeout,event_create:2,host_alloc:1");
+    set_faults(active_module(), "copy:2:timeout,event_create:2,host_alloc:1");
     on_device(numbers({10}));
     expect_says(error_of([] { on_device(numbers({10})); }), {"timeout", "copy:2"});
     on_device(numbers({10}));
@@ -124,10 +127,10 @@ TEST(Faults, a_kernel_that_fails_names_its_operator) {
   on_faulty_sim([] {
     const at::Tensor x = on_device(numbers({10}));
     x.add(x);
-    set_faults("kernel:2:internal");
+    set_faults(active_module(), "kernel:2:internal");
     expect_same(x.add(x), numbers({10}).mul(2));
     expect_says(error_of([&] { x.add(x); }), {"aten::add", "internal error", "kernel:2:internal"});
-    set_faults("kernel:1:unsupported");
+    set_faults(active_module(), "kernel:1:unsupported");
     expect_same(x.add(x), numbers({10}).mul(2));
     EXPECT_GE(ledger_count("aten::add.Tensor", Way::kBorrow, Reason::kDeclined), 1u);
   });
@@ -141,7 +144,7 @@ TEST(Faults, a_slow_stream_is_slow_and_its_caller_is_not) {
     const Stream other = new_stream();
     const at::Tensor x = on_device(numbers({10}));
     slow.synchronize();
-    set_faults("slow:default:1s");
+    set_faults(active_module(), "slow:default:1s");
     enqueue(slow, [] {});
     EXPECT_FALSE(slow.is_idle());
     {
@@ -161,7 +164,7 @@ TEST(Faults, work_that_fails_later_is_thrown_at_the_next_synchronisation) {
     const Stream stream = Stream::default_of(0);
     stream.synchronize();
     Gate gate(stream);
-    set_faults("later:1");
+    set_faults(active_module(), "later:1");
     x.add(x);  // enqueued, as if all were well
     gate.open();
     const std::string text = error_of([&] { stream.synchronize(); });
@@ -175,7 +178,7 @@ TEST(Faults, a_lost_device_answers_nothing_else_and_the_others_go_on) {
   on_faulty_sim([] {
     const at::Tensor x = on_device(numbers({10}));
     const at::Tensor y = on_device(numbers({10}), 1);
-    set_faults("lost:2@0");
+    set_faults(active_module(), "lost:2@0");
     x.cpu();
     for (int i = 0; i < 2; ++i) {
       expect_says(error_of<c10::AcceleratorError>([&] { x.cpu(); }), {"sim:0", "device lost"});

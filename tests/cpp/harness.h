@@ -21,6 +21,8 @@
 #include <typeinfo>
 
 #include "base/namespaces.h"
+#include "plugin/module.h"
+#include "pytorch/plain_table.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -29,6 +31,12 @@
 namespace torchplug::tests {
 
 using namespace pytorch;
+
+// A module's functions, with its layers, as plain C. The latest module asked for counts.
+inline const plug_runtime& table_of(const plugin::Module& module) {
+  struct ForTests {};
+  return pytorch::PlainTable<ForTests>::of(module.runtime);
+}
 
 // The library made of tests/plugins/<name>.c.
 inline std::string plugin_path(const std::string& name) { return TEST_PLUGINS "/" + name + ".so"; }

@@ -22,12 +22,12 @@ TEST(Layers, without_a_wish_the_table_is_the_plugins_own) {
   alone([] {
     ::unsetenv("TORCHPLUG_LAYERS");
     Module& module = load_module(SIM_LIBRARY);
-    const plug_runtime before = module.runtime;
+    const Runtime before = module.runtime;
     const plug_kernel kernel = module.kernels.at(0);
     apply_layers(module);
     EXPECT_EQ(std::memcmp(&before, &module.runtime, sizeof before), 0);
     EXPECT_EQ(kernel.fn, module.kernels.at(0).fn);
-    EXPECT_TRUE(active_layers().empty());
+    EXPECT_TRUE(module.layers.empty());
   });
 }
 
@@ -36,9 +36,9 @@ TEST(Layers, the_first_named_is_the_outermost) {
     ::setenv("TORCHPLUG_FAULT", "mem_free:1", 1);
     Module& module = load_module(SIM_LIBRARY);
     apply_layers(module);
-    EXPECT_EQ(active_layers(), (std::vector<std::string>{"validate", "fault"}));
+    EXPECT_EQ(module.layers, (std::vector<std::string>{"validate", "fault"}));
     // validate refuses what would have been the first call of fault's to fail.
-    const plug_runtime& runtime = module.runtime;
+    const plug_runtime& runtime = table_of(module);
     ASSERT_EQ(runtime.device_open(0), PLUG_OK);
     EXPECT_EQ(runtime.mem_free(0, &module), PLUG_INVALID);
     expect_says(take_plugin_error(), {"VALIDATE-memory-dead"});

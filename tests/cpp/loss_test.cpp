@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/device_allocator.h"
+#include "pytorch/active_module.h"
 #include "runtime/event.h"
 #include "runtime/failure.h"
 #include "shadow_device.h"

@@ -79,7 +79,7 @@ TEST(Serialize, others_may_call_while_a_thread_waits_for_a_device) {
   alone([] {
     Module& module = load_module(SIM_LIBRARY);
     serialize(module);
-    const plug_runtime& runtime = module.runtime;
+    const plug_runtime& runtime = table_of(module);
     ASSERT_EQ(runtime.device_open(0), PLUG_OK);
     plug_stream stream = nullptr;
     ASSERT_EQ(runtime.stream_create(0, 0, &stream), PLUG_OK);

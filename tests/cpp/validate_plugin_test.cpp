@@ -114,7 +114,7 @@ constexpr plug_status kFine = PLUG_OK;
 
 Module& made_up_module() {
   static Module module;
-  plug_runtime& runtime = module.runtime;
+  plug_runtime& runtime = module.table;
   runtime.size = sizeof runtime;
   runtime.device_count = [](int32_t* count) { return *count = 1, kFine; };
   runtime.device_info = [](int32_t, plug_device_info* info) {
@@ -146,6 +146,7 @@ Module& made_up_module() {
   runtime.mem_unreserve = [](int32_t, void*) { return kFine; };
   runtime.mem_map = [](int32_t, void*, uint64_t, uint64_t) { return kFine; };
   runtime.mem_unmap = [](int32_t, void*, uint64_t, uint64_t) { return kFine; };
+  module.runtime = Runtime(runtime);
   module.host = make_host_table();
   return module;
 }
@@ -155,7 +156,7 @@ void on_made_up_device(const Body& body) {
     ::setenv("TORCHPLUG_LOG", "4", 1);
     Module& module = made_up_module();
     insert_validate(module);
-    body(module.runtime);
+    body(table_of(module));
   });
 }
 

@@ -20,7 +20,7 @@ TEST(Validate, a_device_must_exist_and_be_open) {
   alone([] {
     Module& module = load_module(SIM_LIBRARY);
     insert_validate(module);
-    const plug_runtime& runtime = module.runtime;
+    const plug_runtime& runtime = table_of(module);
     expect_refused(runtime.device_sync(0), "device-closed");
     expect_refused(runtime.device_sync(2), "device-index");
     expect_refused(runtime.device_open(-1), "device-index");
@@ -289,7 +289,7 @@ TEST(Validate, aborting_ends_the_process) {
         ::setenv("TORCHPLUG_VALIDATE", "abort", 1);
         Module& module = load_module(SIM_LIBRARY);
         insert_validate(module);
-        module.runtime.device_sync(0);
+        table_of(module).device_sync(0);
       },
       "VALIDATE-device-closed");
 }

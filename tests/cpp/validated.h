@@ -22,11 +22,12 @@ inline void validated(const std::string& path, const Body& body, const char* mod
     ::setenv("TORCHPLUG_LOG", "4", 1);
     Module& module = load_module(path);
     insert_validate(module);
-    if (module.runtime.device_open != nullptr) {
-      ASSERT_EQ(module.runtime.device_open(0), PLUG_OK);
-      ASSERT_EQ(module.runtime.device_open(1), PLUG_OK);
+    const plug_runtime& runtime = table_of(module);
+    if (runtime.device_open != nullptr) {
+      ASSERT_EQ(runtime.device_open(0), PLUG_OK);
+      ASSERT_EQ(runtime.device_open(1), PLUG_OK);
     }
-    body(module.runtime);
+    body(runtime);
   });
 }
 

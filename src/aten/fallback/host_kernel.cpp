@@ -6,13 +6,13 @@
 #include <atomic>
 
 #include "aten/fallback/operator_job.h"
-#include "aten/host/host_scope.h"
 #include "aten/fallback/whole_copy.h"
+#include "aten/host/host_scope.h"
 #include "aten/plan/shape.h"
 #include "aten/tensor/storage.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
-#include "runtime/launch_trace.h"
+#include "runtime/submit.h"
 
 namespace torchplug::aten {
 namespace {
@@ -135,30 +135,26 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
     });
     stack.push_back(std::move(value));
   }
-  stream.synchronize_if_blocking();
   return loan.bytes_moved();
 }
 
 // On borrowed memory this is the device's work, if done by the host's processor.
 void HostKernel::run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const {
-  const auto run = [&]() -> plug_status {
+  const auto run = [&](uint64_t /*number*/) -> plug_status {
     const HostScope scope;
     facts_.handle.redispatchBoxed(c10::DispatchKeySet(host_key_), &work);
     return PLUG_OK;
   };
   if (kind != LoanKind::kBorrow) {
-    run();
+    run(0);
     return;
   }
-  const auto describe = [&] {
-    return Launch{.kind = Launch::Kind::kHost,
-                  .stream = stream,
-                  .handle = stream.handle(),
-                  .call = "host_view",
-                  .name = facts_.name,
-                  .is_here = true};
-  };
-  launch(describe, run);
+  const Work work_here{.kind = Work::Kind::kHost,
+                       .stream = stream,
+                       .function = "host_view",
+                       .name = facts_.name.c_str(),
+                       .is_here = true};
+  submit(work_here, run);
 }
 
 std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results) {
@@ -201,7 +197,7 @@ void HostKernel::shape_outputs(const torch::jit::Stack& stack, const HostPlan& p
 void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
   shape_outputs(stack, plan);
   const bool is_captured = is_capturing(stream);
-  const bool in_order = runtime_table().host_func != nullptr || is_captured;
+  const bool in_order = plugin_has<&plug_runtime::host_func>(stream.device()) || is_captured;
   auto job = OperatorJob::take(facts_);
   if (is_captured) job->set_repeated();
   fill_arguments(*job, torch::jit::last(stack, facts_.argument_count), stream, in_order);

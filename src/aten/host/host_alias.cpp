@@ -20,7 +20,7 @@ at::Tensor make_tensor() {
 
 void* host_address(const c10::StorageImpl& memory) {
   const Placement placement = DeviceAllocator::instance().locate(memory);
-  TORCH_CHECK(placement.block->view != nullptr, "Plugin '", active_module().name,
+  TORCH_CHECK(placement.block->view != nullptr, "Plugin '", device_type_name(),
               "' gave no host view of memory that a CPU kernel was to write. Call again: it will be staged.");
   return placement.host_address();
 }

@@ -125,20 +125,15 @@ at::Tensor BoundKernel::run_direct(const BoundPlan& plan, const Stream& stream,
   result.as.tensors = &described;
   KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, {&result, 1});
   if (call_kernel(call, arguments, plan, stream) == PLUG_UNSUPPORTED) return {};
-  stream.synchronize_if_blocking();
   return output;
 }
 
 plug_status BoundKernel::call_kernel(KernelCall& call, std::span<const plug_value> arguments,
                                      const BoundPlan& plan, const Stream& stream) const {
-  if (any_capture() && module_.records_captures && plan.was_declined && is_capturing(stream))
+  if (any_capture() && module_.emulated_capture != nullptr && plan.was_declined && is_capturing(stream))
     return PLUG_UNSUPPORTED;
   const plug_status status = call.run(arguments, call_flags());
-  if (status == PLUG_UNSUPPORTED) {
-    plan.was_declined = true;
-  } else {
-    check(status, binding_.kernel->schema, stream.device());
-  }
+  if (status == PLUG_UNSUPPORTED) plan.was_declined = true;
   return status;
 }
 
@@ -167,7 +162,6 @@ Reason BoundKernel::run_direct(torch::jit::Stack& stack, const BoundPlan& plan, 
   if (const Reason reason = run_kernel(call, given, plan, stream); reason != Reason::kNone) return reason;
   torch::jit::drop(stack, argument_count_);
   for (at::Tensor& output : outputs) stack.emplace_back(std::move(output));
-  stream.synchronize_if_blocking();
   return Reason::kNone;
 }
 
@@ -213,7 +207,6 @@ Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan
   }
   if (!plan.inputs_ready) write_back(arguments, prepared);
   finish(stack, call, given.results(), outputs, plan);
-  stream.synchronize_if_blocking();
   return Reason::kNone;
 }
 

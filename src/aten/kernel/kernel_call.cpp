@@ -12,8 +12,7 @@
 #include "plugin/layers/serialize.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
-#include "runtime/launch_trace.h"
-#include "runtime/sequence.h"
+#include "runtime/submit.h"
 
 namespace torchplug::aten {
 
@@ -28,26 +27,26 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
   call.arg_count = static_cast<uint32_t>(arguments.size());
   call.result_count = static_cast<uint32_t>(results_.size());
   call.flags = flags;
-  call.sequence = next_sequence(name_);
   call.host_private = static_cast<CallServices*>(this);
   call.name = name_;
   if (any_capture() && is_recorded(call)) return PLUG_OK;
-  const auto lock = lock_calls(module_);
-  const auto describe = [&] {
-    return Launch{.kind = Launch::Kind::kKernel,
+  const Work work{.kind = Work::Kind::kKernel,
                   .stream = stream_,
-                  .handle = call.stream,
-                  .call = "kernel",
-                  .name = name_};
-  };
-  return launch(describe, [&] { return kernel_.fn(&call); });
+                  .function = "kernel",
+                  .name = name_,
+                  .may_decline = true};
+  return submit(work, [&](uint64_t number) {
+    call.sequence = number;
+    const auto lock = lock_calls(module_);
+    return kernel_.fn(&call);
+  });
 }
 
 bool KernelCall::is_recorded(const plug_call& call) {
   const auto capture = capture_of(stream_);
   if (capture == nullptr) return false;
-  capture->note(kernel_.schema);
-  if (!module_.records_captures) return false;
+  if (module_.emulated_capture == nullptr) return false;
+  capture->note(name_);
   const auto is_open = [](const plug_value& result) { return result.tag != PLUG_VALUE_TENSOR; };
   if (std::any_of(results_.begin(), results_.end(), is_open)) {
     capture->refuse(
@@ -55,7 +54,7 @@ bool KernelCall::is_recorded(const plug_call& call) {
         " cannot be captured in a graph, since only its run tells what its results look like. Leave "
         "the operator outside of the capture.");
   }
-  check(record_command(call.device, call.stream,
+  check(record_command(module_, call.device, call.stream,
                        std::make_unique<RecordedKernel>(module_, kernel_, stream_, call, generator_)),
         kernel_.schema, stream_.device());
   return true;

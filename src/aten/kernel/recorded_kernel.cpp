@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "aten/kernel/kernel_call.h"
-#include "runtime/capture.h"
 
 namespace torchplug::aten {
 
@@ -12,10 +11,10 @@ RecordedKernel::RecordedKernel(const Module& module, const plug_kernel& kernel, 
                                const plug_call& call, at::Generator generator)
     : module_(module), kernel_(kernel), stream_(stream), call_(call), generator_(std::move(generator)) {}
 
-plug_status RecordedKernel::run() {
+plug_status RecordedKernel::run(plug_stream handle) {
   const plug_call call = call_.call();
-  KernelCall replayed(module_, kernel_, call.name, ReplayScope::stream_for(stream_),
-                      {call.results, call.result_count});
+  const Stream stream = handle == stream_.handle() ? stream_ : Stream::of_handle(stream_.device(), handle);
+  KernelCall replayed(module_, kernel_, call.name, stream, {call.results, call.result_count});
   if (generator_.defined()) replayed.set_generator(generator_);
   const plug_status status = replayed.run({call.args, call.arg_count}, call.flags);
   if (status != PLUG_UNSUPPORTED) return status;

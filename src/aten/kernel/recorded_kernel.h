@@ -16,7 +16,7 @@ class RecordedKernel final : public RecordedCommand {
   RecordedKernel(const Module& module, const plug_kernel& kernel, const Stream& stream, const plug_call& call,
                  at::Generator generator);
 
-  plug_status run() override;
+  plug_status run(plug_stream handle) override;
 
  private:
   const Module& module_;

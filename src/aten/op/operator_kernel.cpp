@@ -21,8 +21,8 @@ bool is_in_view(const at::Tensor& tensor) {
 }
 
 // Whether the host can reach the memory of all tensors of a call.
-bool is_in_view(Arguments arguments) {
-  if (runtime_table().host_view == nullptr) return false;
+bool is_in_view(Arguments arguments, DeviceIndex device) {
+  if (!plugin_has<&plug_runtime::host_view>(device)) return false;
   if (C10_LIKELY(!has_hidden_blocks())) return true;
   bool all = true;
   for (const c10::IValue& value : arguments) {
@@ -37,7 +37,7 @@ bool is_in_view(Arguments arguments) {
 void refuse_generator(Arguments arguments) {
   for (const c10::IValue& value : arguments) {
     TORCH_CHECK(!value.isGenerator(), "Expected a 'cpu' device type for generator but found '",
-                active_module().name, "'");
+                device_type_name(), "'");
   }
 }
 
@@ -80,14 +80,15 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason re
   run_on_host(stack, key, stream, reason);
 }
 
-bool OperatorKernel::borrows_always() {
-  return runtime_table().host_view != nullptr && !has_hidden_blocks() && is_fallback_allowed();
+bool OperatorKernel::borrows_always(DeviceIndex device) {
+  return plugin_has<&plug_runtime::host_view>(device) && !has_hidden_blocks() && is_fallback_allowed();
 }
 
 void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
                                  Reason reason) {
   // An object may keep what it is made of for longer than memory can be borrowed.
-  const bool can_borrow = !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count));
+  const bool can_borrow =
+      !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count), stream.device());
   const Way way = can_borrow ? Way::kBorrow : Way::kStage;
   notice_.give(facts_.name, way, reason);
   const LedgerTimer timer;

@@ -36,7 +36,7 @@ class OperatorKernel final : public c10::OperatorKernel {
   const HostKernel& host() const { return host_; }
   // Whether calls without a kernel are borrowed as a matter of course: all memory is in the host's view and
   // nobody wants to be told.
-  static bool borrows_always();
+  static bool borrows_always(DeviceIndex device);
   void count(Way way, Reason reason, const LedgerTimer& timer) {
     account_.count(way, reason, 0, timer.nanoseconds());
   }

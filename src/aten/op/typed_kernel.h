@@ -40,7 +40,8 @@ class TypedKernel<Return(Args...)> {
         }
       }
       // In place, kernels look at what shares memory with what they write.
-      if (general_->bound() == nullptr && general_->borrows_always() && !(kInPlace && key.has_sharing())) {
+      if (general_->bound() == nullptr && general_->borrows_always(device) &&
+          !(kInPlace && key.has_sharing())) {
         const HostPlan* plan = general_->host().peek(key);
         if (C10_LIKELY(plan != nullptr && is_simple(*plan))) {
           return run_borrowed(*plan, stream, args...);
@@ -84,7 +85,7 @@ class TypedKernel<Return(Args...)> {
 
   Return run_borrowed(const HostPlan& plan, const Stream& stream, Args... args) {
     const LedgerTimer timer;
-    const bool later = runtime_table().host_func != nullptr || is_capturing(stream);
+    const bool later = plugin_has<&plug_runtime::host_func>(stream.device()) || is_capturing(stream);
     auto job = Job::take(target_, jobs_);
     job->keep(plan.id, later, args...);
     at::Tensor output;

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "runtime/active_module.h"
+#include "runtime/device.h"
 
 namespace torchplug::aten {
 
@@ -21,8 +21,8 @@ FallbackPolicy fallback_policy() {
 }
 
 void FallbackNotice::warn_or_throw(const std::string& op, Way way, Reason reason) {
-  const std::string what = op + " runs on the CPU (" + way_name(way) + ") for device '" +
-                           active_module().name + "': " + reason_text(reason) + ".";
+  const std::string what = op + " runs on the CPU (" + way_name(way) + ") for device '" + device_type_name() +
+                           "': " + reason_text(reason) + ".";
   TORCH_CHECK_NOT_IMPLEMENTED(fallback_policy() != FallbackPolicy::kError, what,
                               " TORCHPLUG_FALLBACK=error forbids it.");
   if (!has_warned_.exchange(true)) {

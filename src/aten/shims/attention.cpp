@@ -4,7 +4,7 @@
 #include <c10/core/CPUAllocator.h>
 
 #include "aten/kernel/served_operators.h"
-#include "runtime/active_module.h"
+#include "runtime/device.h"
 
 namespace torchplug::aten {
 namespace {
@@ -46,7 +46,7 @@ int64_t choose_like_cpu(const at::Tensor& query, const at::Tensor& key, const at
 int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                const std::optional<at::Tensor>& mask, double dropout, bool is_causal,
                std::optional<double> scale, bool enable_gqa) {
-  active_module();  // a fake tensor may come before anything has loaded the plugin
+  device_count();  // a fake tensor may come before anything has loaded the plugin
   if (has_kernel("aten::_scaled_dot_product_fused_attention_overrideable")) return kOverrideable;
   if (has_kernel("aten::bmm") || has_kernel("aten::baddbmm")) return kMath;
   if (query.layout() != at::kStrided || query.is_nested()) return kMath;

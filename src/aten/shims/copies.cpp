@@ -17,8 +17,8 @@
 #include "memory/host_allocator.h"
 #include "runtime/capture.h"
 #include "runtime/event.h"
-#include "runtime/launch_trace.h"
 #include "runtime/memory_copy.h"
+#include "runtime/submit.h"
 
 namespace torchplug::aten {
 namespace {
@@ -39,12 +39,11 @@ Stream current_stream_of(const at::Tensor& tensor) { return Stream::current(tens
 
 void copy_by_plugin(const at::Tensor& to, const at::Tensor& from, const Stream& stream) {
   copy_memory(memory_of(to), memory_of(from), to.nbytes(), stream);
-  stream.synchronize_if_blocking();
 }
 
 // Same device, same dtype, any strides. False if the plugin leaves it to the CPU.
 bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
-  const bool possible = runtime_table().copy_strided != nullptr && same_bits(to, from) &&
+  const bool possible = plugin_has<&plug_runtime::copy_strided>(to.device().index()) && same_bits(to, from) &&
                         to_plug_dtype(to.scalar_type()) &&
                         at::has_internal_overlap(to) != at::MemOverlap::Yes && !to.is_alias_of(from);
   if (!possible) return false;
@@ -52,23 +51,17 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
   const plug_tensor source = describe(from);
   const Stream stream = current_stream_of(to);
   ensure_open(stream.device());
-  plug_stream handle = stream.handle();
-  const auto describe = [&] {
-    return Launch{.kind = Launch::Kind::kCopy,
+  const Work copy{.kind = Work::Kind::kCopy,
                   .stream = stream,
-                  .handle = handle,
-                  .call = "copy_strided",
+                  .function = "copy_strided",
+                  .may_decline = true,
                   .bytes = to.nbytes(),
                   .to = &destination.mem,
                   .from = &source.mem};
-  };
-  const plug_status status = launch(describe, [&] {
-    return runtime_table().copy_strided(plugin_index(stream.device()), handle, &destination, &source);
-  });
-  if (status == PLUG_UNSUPPORTED) return false;
-  check(status, "copy_strided", stream.device());
-  stream.synchronize_if_blocking();
-  return true;
+  return submit(copy, [&](uint64_t /*number*/) {
+           return ask_plugin<&plug_runtime::copy_strided>(stream.device(), stream.handle(), &destination,
+                                                          &source);
+         }) == PLUG_OK;
 }
 
 // The CPU's copy_ on borrowed or staged memory: converts, broadcasts, resolves whatever there is.
@@ -154,11 +147,11 @@ void copy_to_host(const at::Tensor& to, const at::Tensor& from, bool non_blockin
 }
 
 bool can_copy_directly(DeviceIndex from, DeviceIndex to) {
-  if (runtime_table().peer_access == nullptr) return false;
+  if (!plugin_has<&plug_runtime::peer_access>(from)) return false;
   int32_t can_copy = 0;
   ensure_open(from);
   ensure_open(to);
-  check(runtime_table().peer_access(plugin_index(from), plugin_index(to), &can_copy), "peer_access", from);
+  call_plugin<&plug_runtime::peer_access>(from, plugin_index(to), &can_copy);
   return can_copy != 0;
 }
 

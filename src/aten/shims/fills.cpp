@@ -24,7 +24,6 @@ at::Tensor& zero_(at::Tensor& self) {
   }
   const Stream stream = Stream::current(self.device().index());
   fill_memory(memory_of(self), 0, self.nbytes(), stream);
-  stream.synchronize_if_blocking();
   return self;
 }
 

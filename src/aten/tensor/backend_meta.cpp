@@ -55,7 +55,7 @@ BackendNotes backend_notes(const at::TensorBase& tensor) {
 }
 
 void set_backend_notes(const at::TensorBase& tensor, BackendNotes notes) {
-  TORCH_CHECK(tensor.device().type() == kDeviceType, "Notes are for tensors of '", active_module().name,
+  TORCH_CHECK(tensor.device().type() == kDeviceType, "Notes are for tensors of '", device_type_name(),
               "', and this one is on '", tensor.device(), "'.");
   c10::intrusive_ptr<c10::BackendMeta> meta;
   if (!notes.empty()) meta = c10::make_intrusive<Meta>(std::move(notes));

@@ -14,8 +14,9 @@ namespace {
 // In a capture that torchplug records itself, memory of its own is pinned also for a plugin without
 // host_alloc, which is not told so.
 plug_mem host_memory(void* address, const Stream& stream) {
-  const bool may_be = runtime_table().host_alloc != nullptr ||
-                      (any_capture() && active_module().records_captures && is_capturing(stream));
+  const bool may_be =
+      plugin_has<&plug_runtime::host_alloc>(stream.device()) ||
+      (any_capture() && module_of(stream.device()).emulated_capture != nullptr && is_capturing(stream));
   const uint32_t flags = may_be && is_pinned(address) ? PLUG_MEM_PINNED : 0;
   return {address, 0, PLUG_HOST, flags};
 }
@@ -61,7 +62,6 @@ void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, u
   if (bytes == 0) return;
   copy_memory(host_memory(host, stream), storage_memory(storage, begin), bytes, stream);
   keep_until_passed(host, stream);
-  stream.synchronize_if_blocking();
 }
 
 void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
@@ -69,7 +69,6 @@ void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t b
   if (bytes == 0) return;
   copy_memory(storage_memory(storage, begin), host_memory(const_cast<void*>(host), stream), bytes, stream);
   keep_until_passed(host, stream);
-  stream.synchronize_if_blocking();
 }
 
 at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {

@@ -14,6 +14,6 @@ void insert_fault(Module& module);
 
 // Replaces all faults by those that `text` says, counting anew; "" for none. What is lost is found again.
 // Throws c10::Error if the layer is not in place, or with one sentence that says what is wrong with `text`.
-void set_faults(const std::string& text);
+void set_faults(const Module& module, const std::string& text);
 
 }  // namespace torchplug::plugin

@@ -34,7 +34,7 @@ std::optional<std::string> function_named(std::string_view name) {
   if (name == "fill") return "mem_fill";
   if (name == "kernel") return "kernel";
   std::optional<std::string> found;
-  for_each_member([&]<auto Function>(const char* member) {
+  for_each_member([&]<auto Function>(const char* member, Group /*group*/) {
     if (name == member) found = member;
   });
   return found;

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "base/immortal.h"
 #include "plugin/layers/fault.h"
 #include "plugin/layers/serialize.h"
 #include "plugin/layers/validate.h"
@@ -20,11 +19,6 @@ struct NamedLayer {
 };
 
 constexpr NamedLayer kLayers[] = {{"validate", insert_validate}, {"fault", insert_fault}};
-
-std::vector<std::string>& names() {
-  static auto& list = *immortal<std::vector<std::string>>();
-  return list;
-}
 
 const NamedLayer& find_layer(const std::string& name, const char* wish) {
   for (const NamedLayer& layer : kLayers) {
@@ -47,12 +41,10 @@ void apply_layers(Module& module) {
     TORCH_CHECK(std::find(chosen.begin(), chosen.end(), &layer) == chosen.end(), "TORCHPLUG_LAYERS is '",
                 wish, "', which names '", word, "' twice. Name each layer once.");
     chosen.push_back(&layer);
-    names().push_back(word);
+    module.layers.push_back(word);
   }
   std::for_each(chosen.rbegin(), chosen.rend(),
                 [&module](const NamedLayer* layer) { layer->insert(module); });
 }
-
-const std::vector<std::string>& active_layers() { return names(); }
 
 }  // namespace torchplug::plugin

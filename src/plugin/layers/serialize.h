@@ -10,7 +10,7 @@
 
 namespace torchplug::plugin {
 
-// Replaces the functions of module.runtime, the process's one device plugin, by ones that take the lock.
+// Makes every call of module.runtime take the lock.
 void serialize(Module& module);
 
 // Held around a kernel; empty for a plugin that may be called concurrently.

@@ -4,7 +4,6 @@
 
 #include "plugin/host.h"
 #include "plugin/layers/validate_messages.h"
-#include "plugin/layers/validate_state.h"
 
 namespace torchplug::plugin::validation {
 namespace {
@@ -26,7 +25,7 @@ void for_each_tensor(const plug_value* values, uint32_t count, Visitor visit) {
 
 }  // namespace
 
-void check_tensor(const char* function, const plug_tensor& tensor) {
+void check_tensor(State& state, const char* function, const plug_tensor& tensor) {
   constexpr uint32_t kKnown = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG | PLUG_TENSOR_WRITTEN;
   if (tensor.ndim == -1) return;
   if ((tensor.flags & ~kKnown) != 0) {
@@ -45,23 +44,23 @@ void check_tensor(const char* function, const plug_tensor& tensor) {
     violate(Rule::kTensor, std::string(function) + " was given a tensor that has elements and no memory.");
     return;
   }
-  memory().check_use(function, tensor.mem, extent);
+  state.memory.check_use(function, tensor.mem, extent);
 }
 
-plug_status check_kernel(const plug_kernel& kernel, const plug_call& call) {
-  check_device(kernel.schema, call.device);
-  order().check_stream(kernel.schema, call.device, call.stream);
-  const auto check = [&](const plug_tensor& tensor) { check_tensor(kernel.schema, tensor); };
+plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_call& call) {
+  state.check_device(kernel.schema, call.device);
+  state.order.check_stream(kernel.schema, call.device, call.stream);
+  const auto check = [&](const plug_tensor& tensor) { check_tensor(state, kernel.schema, tensor); };
   for_each_tensor(call.args, call.arg_count, check);
   for_each_tensor(call.results, call.result_count, check);
-  const Order::Place place = order().enqueue(call.device, call.stream);
-  const auto use = [&](const plug_tensor& tensor) { memory().note_use(tensor.mem, place); };
+  const Order::Place place = state.order.enqueue(call.device, call.stream);
+  const auto use = [&](const plug_tensor& tensor) { state.memory.note_use(tensor.mem, place); };
   for_each_tensor(call.args, call.arg_count, use);
   take_plugin_error();
   const plug_status status = kernel.fn(&call);
   // Only now are all results there: some kernels shape theirs.
   for_each_tensor(call.results, call.result_count, use);
-  return check_status(kernel.schema, status, /*is_query=*/false);
+  return state.check_status(kernel.schema, status, /*is_query=*/false);
 }
 
 }  // namespace torchplug::plugin::validation

@@ -51,7 +51,7 @@ Memory::DeviceFacts Memory::facts(int32_t device) {
   info.size = sizeof info;
   info.alignment = 1;
   DeviceFacts known;
-  if (below_.device_info(device, &info) == PLUG_OK) {
+  if (below_.call<&plug_runtime::device_info>(device, &info) == PLUG_OK) {
     known = {std::max<uint64_t>(info.alignment, 1), info.map_bytes, (info.flags & PLUG_ADDRESSABLE) != 0};
   }
   std::lock_guard lock(lock_);
@@ -89,7 +89,7 @@ void Memory::add(int32_t device, void* base, uint64_t bytes) {
   try {
     check_alignment(device, base, known);
   } catch (...) {
-    below_.mem_free(device, base);  // the core does not hear of it
+    below_.call<&plug_runtime::mem_free>(device, base);  // the core does not hear of it
     throw;
   }
   const bool is_filled = bytes <= kMost && fill(device, base, 0, kFresh, bytes) &&
@@ -137,7 +137,7 @@ void Memory::check_free(const char* function, int32_t device, void* base) {
     allocation = *found;
   }
   for (const auto& [stream, ticket] : allocation.uses) {
-    if (Order::instance().has_passed({stream, ticket})) continue;
+    if (order_.has_passed({stream, ticket})) continue;
     violate(Rule::kFreeInUse, std::string(function) + " was given " +
                                   place_of(device, base, allocation.bytes) +
                                   ", which a stream still uses. Synchronise first.");
@@ -372,7 +372,7 @@ void Memory::check_use(const char* function, const plug_mem& mem, const Extent& 
 
 // Where nothing is asynchronous everything has passed at once; what is captured has yet to be replayed.
 void Memory::note_use(const plug_mem& mem, const Order::Place& place) {
-  if (mem.device == PLUG_HOST || below_.stream_create == nullptr || Order::instance().is_capturing()) return;
+  if (mem.device == PLUG_HOST || !below_.has<&plug_runtime::stream_create>() || order_.is_capturing()) return;
   std::lock_guard lock(lock_);
   if (Allocation* found = find(mem.device, mem.base)) {
     Ticket& latest = found->uses[place.stream];
@@ -398,22 +398,24 @@ Memory::Count Memory::pinned() {
 
 char* Memory::view_of(int32_t device, void* base) const {
   void* view = nullptr;
-  if (below_.host_view == nullptr || below_.host_view(device, base, &view) != PLUG_OK) return nullptr;
+  if (!below_.has<&plug_runtime::host_view>() ||
+      below_.call<&plug_runtime::host_view>(device, base, &view) != PLUG_OK)
+    return nullptr;
   return static_cast<char*>(view);
 }
 
 // On a stream of its own, which nobody can hold up. Not while somebody captures, who would capture this.
 bool Memory::copy(int32_t device, const plug_mem& to, const plug_mem& from, uint64_t bytes) {
-  if (Order::instance().is_capturing()) return false;
+  if (order_.is_capturing()) return false;
   plug_stream stream = nullptr;
-  if (below_.stream_create != nullptr) {
+  if (below_.has<&plug_runtime::stream_create>()) {
     std::lock_guard lock(lock_);
     plug_stream& own = own_streams_[device];
-    if (own == nullptr && below_.stream_create(device, 0, &own) != PLUG_OK) return false;
+    if (own == nullptr && below_.call<&plug_runtime::stream_create>(device, 0, &own) != PLUG_OK) return false;
     stream = own;
   }
-  return below_.copy(device, stream, &to, &from, bytes) == PLUG_OK &&
-         (stream == nullptr || below_.stream_sync(device, stream) == PLUG_OK);
+  return below_.call<&plug_runtime::copy>(device, stream, &to, &from, bytes) == PLUG_OK &&
+         (stream == nullptr || below_.call<&plug_runtime::stream_sync>(device, stream) == PLUG_OK);
 }
 
 bool Memory::fill(int32_t device, void* base, uint64_t offset, uint8_t byte, uint64_t bytes) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugin/layers/validate_order.h"
+#include "plugin/runtime.h"
 #include "torchplug/plug.h"
 
 namespace torchplug::plugin::validation {
@@ -28,7 +29,7 @@ Extent extent_of(const plug_tensor& tensor);
 
 class Memory {
  public:
-  explicit Memory(const plug_runtime& below) : below_(below) {}
+  Memory(const Runtime& below, Order& order) : below_(below), order_(order) {}
 
   // ---- allocations ----
   // What to ask of the plugin for `bytes` bytes.
@@ -104,7 +105,8 @@ class Memory {
   bool copy(int32_t device, const plug_mem& to, const plug_mem& from, uint64_t bytes);
   char* view_of(int32_t device, void* base) const;
 
-  const plug_runtime& below_;
+  const Runtime& below_;
+  Order& order_;
   std::mutex lock_;
   std::map<Key, Allocation> live_;
   std::map<Key, uint64_t> freed_;  // for the words of a message

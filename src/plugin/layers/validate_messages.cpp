@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/immortal.h"
+#include "plugin/host.h"
 
 namespace torchplug::plugin {
 namespace {
@@ -72,7 +73,6 @@ Found& found() {
   return instance;
 }
 
-const plug_host* message_host = nullptr;
 Mode mode = Mode::kError;
 
 Mode read_mode() {
@@ -112,10 +112,7 @@ void forget_validation_messages() {
   found().records = {};
 }
 
-void validation::prepare_messages(const plug_host* given) {
-  mode = read_mode();
-  message_host = given;
-}
+void validation::prepare_messages() { mode = read_mode(); }
 
 void validation::violate(Rule rule, const std::string& sentence) {
   if (mode == Mode::kError) throw Violation(record(rule, sentence));
@@ -124,7 +121,7 @@ void validation::violate(Rule rule, const std::string& sentence) {
 
 std::string validation::note(Rule rule, const std::string& sentence) noexcept {
   std::string text = record(rule, sentence);
-  message_host->log(message_host, rule == Rule::kLeak ? 1 : 3, text.c_str());
+  log_message(rule == Rule::kLeak ? 1 : 3, text.c_str());
   if (mode == Mode::kAbort && rule != Rule::kLeak) std::abort();
   return text;
 }

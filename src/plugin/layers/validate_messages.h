@@ -79,7 +79,7 @@ struct Violation : std::exception {
 };
 
 // Reads TORCHPLUG_VALIDATE; throws c10::Error if it is none of the three.
-void prepare_messages(const plug_host* given);
+void prepare_messages();
 // Something is wrong with a call: throws Violation, prints, or ends the process.
 void violate(Rule rule, const std::string& sentence);
 // The same where nobody can be told: never throws. Gives the whole sentence, with its id.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "base/immortal.h"
 #include "plugin/layers/validate_messages.h"
 
 namespace torchplug::plugin::validation {
@@ -30,11 +29,6 @@ void merge(Clock& into, const Clock& other) {
 std::string of_device(int32_t device) { return " of device " + std::to_string(device); }
 
 }  // namespace
-
-Order& Order::instance() {
-  static Order& order = *immortal<Order>();
-  return order;
-}
 
 // ---- streams ----
 
@@ -279,7 +273,7 @@ TrackedJob* Order::make_job(int32_t device, plug_stream stream, void (*fn)(void*
   std::lock_guard lock(lock_);
   const StreamNumber number = number_of(device, stream);
   auto job = std::make_unique<TrackedJob>(
-      TrackedJob{fn, release, argument, device, number, streams_[number].last, is_capturing()});
+      TrackedJob{*this, fn, release, argument, device, number, streams_[number].last, is_capturing()});
   TrackedJob* made = job.get();
   jobs_.emplace(made, std::move(job));
   return made;
@@ -311,7 +305,7 @@ void Order::retire(TrackedJob* job) {
 
 void Order::run_job(void* argument, plug_status status) {
   auto* job = static_cast<TrackedJob*>(argument);
-  Order& order = instance();
+  Order& order = job->order;
   bool runs_again = false;
   bool is_early = false;
   {
@@ -343,7 +337,7 @@ void Order::run_job(void* argument, plug_status status) {
 
 void Order::release_job(void* argument) {
   auto* job = static_cast<TrackedJob*>(argument);
-  Order& order = instance();
+  Order& order = job->order;
   bool is_wrong = false;
   bool is_again = false;
   {

@@ -26,8 +26,11 @@ using StreamNumber = uint32_t;
 using Ticket = uint64_t;
 using Clock = std::map<StreamNumber, Ticket>;
 
+class Order;
+
 // A host function on its way through a stream.
 struct TrackedJob {
+  Order& order;
   void (*fn)(void*, plug_status);
   void (*release)(void*);
   void* argument;
@@ -43,8 +46,6 @@ struct TrackedJob {
 
 class Order {
  public:
-  static Order& instance();
-
   // ---- streams ----
   void add_stream(int32_t device, plug_stream stream);
   // One that another library made, or a name for one that is known already.

@@ -1,64 +1,27 @@
 #include "plugin/layers/validate_state.h"
 
-#include <atomic>
-#include <mutex>
-#include <set>
 #include <string>
 
-#include "base/immortal.h"
 #include "plugin/host.h"
 #include "plugin/layers/validate_messages.h"
 
 namespace torchplug::plugin::validation {
-namespace {
 
-const plug_host* given_host = nullptr;
-std::atomic<bool> is_over{false};
-
-struct Devices {
-  std::mutex lock;
-  int32_t count = -1;
-  std::set<int32_t> open;
-};
-
-Devices& devices() {
-  static auto& instance = *immortal<Devices>();
-  return instance;
-}
-
-}  // namespace
-
-constinit plug_runtime below{};
-
-void begin_validation(const plug_host& given) {
-  prepare_messages(&given);
-  given_host = &given;
-}
-
-void end_validation() { is_over = true; }
-
-const plug_host& host() { return *given_host; }
-
-Memory& memory() {
-  static auto& instance = *immortal<Memory>(below);
-  return instance;
-}
-
-void check_moment(const char* function) {
-  if (is_over) violate(Rule::kAfterShutdown, std::string(function) + " was called after shutdown.");
+void State::check_moment(const char* function) const {
+  if (is_over_) violate(Rule::kAfterShutdown, std::string(function) + " was called after shutdown.");
   if (Order::is_inside_job()) {
     violate(Rule::kCallInHostFunc,
             std::string(function) + " was called from inside a host function, on the stream's own thread.");
   }
 }
 
-void check_index(const char* function, int32_t device) {
-  std::unique_lock lock(devices().lock);
-  if (devices().count < 0) {
+void State::check_index(const char* function, int32_t device) {
+  std::unique_lock lock(devices_lock_);
+  if (device_count_ < 0) {
     int32_t count = 0;
-    devices().count = below.device_count(&count) == PLUG_OK ? count : 0;
+    device_count_ = below.call<&plug_runtime::device_count>(&count) == PLUG_OK ? count : 0;
   }
-  const int32_t count = devices().count;
+  const int32_t count = device_count_;
   lock.unlock();
   if (device < 0 || device >= count) {
     violate(Rule::kDeviceIndex, std::string(function) + " was given device " + std::to_string(device) +
@@ -66,11 +29,11 @@ void check_index(const char* function, int32_t device) {
   }
 }
 
-void check_device(const char* function, int32_t device) {
+void State::check_device(const char* function, int32_t device) {
   check_index(function, device);
-  if (below.device_open == nullptr) return;
-  std::unique_lock lock(devices().lock);
-  const bool is_open = devices().open.contains(device);
+  if (!below.has<&plug_runtime::device_open>()) return;
+  std::unique_lock lock(devices_lock_);
+  const bool is_open = open_.contains(device);
   lock.unlock();
   if (!is_open) {
     violate(Rule::kDeviceClosed, std::string(function) + " was given device " + std::to_string(device) +
@@ -78,12 +41,12 @@ void check_device(const char* function, int32_t device) {
   }
 }
 
-void note_open(int32_t device) {
-  std::lock_guard lock(devices().lock);
-  devices().open.insert(device);
+void State::note_open(int32_t device) {
+  std::lock_guard lock(devices_lock_);
+  open_.insert(device);
 }
 
-plug_status check_status(const char* function, plug_status status, bool is_query) {
+plug_status State::check_status(const char* function, plug_status status, bool is_query) const {
   const bool is_known = status == PLUG_OK || status == PLUG_UNSUPPORTED ||
                         (is_query && status == PLUG_NOT_READY) ||
                         (status >= PLUG_INVALID && status <= PLUG_INTERNAL);
@@ -97,7 +60,7 @@ plug_status check_status(const char* function, plug_status status, bool is_query
     said = note(Rule::kErrorSilent,
                 std::string(function) + " failed (" + status_name(status) + ") and told set_error nothing.");
   }
-  host().set_error(&host(), said.c_str());
+  host.set_error(&host, said.c_str());
   return status;
 }
 

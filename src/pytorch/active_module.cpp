@@ -1,4 +1,4 @@
-#include "runtime/active_module.h"
+#include "pytorch/active_module.h"
 
 #include <c10/util/Exception.h>
 
@@ -6,8 +6,9 @@
 #include <mutex>
 
 #include "base/immortal.h"
+#include "runtime/device.h"
 
-namespace torchplug::runtime {
+namespace torchplug::pytorch {
 namespace {
 
 struct Choice {
@@ -39,6 +40,7 @@ void choose_module(const std::string& name, const std::string& path, void (*prep
   const Choice* before = choice.load(std::memory_order_acquire);
   if (before == nullptr) {
     choice.store(immortal<Choice>(Choice{name, path, prepare, {}}), std::memory_order_release);
+    set_module_loader(&active_module);
   } else if (before->name != name || before->path != path) {
     refuse_second_module(name, path);
   }
@@ -74,4 +76,4 @@ void refuse_second_module(const std::string& name, const std::string& path) {
               first.path, "): a process has one device plugin. Choose it with TORCHPLUG_DEVICE.");
 }
 
-}  // namespace torchplug::runtime
+}  // namespace torchplug::pytorch
