@@ -1,9 +1,9 @@
 # Everything installed goes into .venv, everything built into build directories, wheels into dist/.
+#   make demo        set up, build, train two small models on the default device
 #   make test        set up, build, run all tests
 #   make test-full   the same, with every sample of every operator
-#   make demo        set up, build, train two small models on the default device
 #   make wheel       set up, build, pack the core and each device into dist/
-#   make bench       set up, build, measure what torchplug costs (a minute; nothing else should run)
+#   make bench       set up, build, measure what torchplug costs (two minutes; nothing else should run)
 #   make lint        clang-tidy over the core and the plugins (half an hour)
 #   make sanitize    build and test with ASan and UBSan, then with TSan (20 minutes)
 
@@ -20,36 +20,51 @@ PYTEST = $(BIN)/pytest -n $(JOBS)
 # Run once more with every call into the plugin checked.
 VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy training)
 
-.PHONY: setup build wheel check test test-full demo bench lint sanitize clean
+.PHONY: setup setup-tests setup-lint build build-tests wheel check test test-full demo bench lint sanitize clean
 
+# What a build needs, what tests need, what clang-tidy needs: each is installed when it is first asked for.
 setup: .venv/ready
-.venv/ready: requirements-dev.txt tests/clients/requirements.txt tools/fetch_debian.sh
+.venv/ready: requirements-build.txt
+	@echo "Installing $(TORCH) and what builds torchplug into .venv"
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet '$(TORCH)' -r requirements-dev.txt -r tests/clients/requirements.txt
+	$(BIN)/pip install --quiet '$(TORCH)' -r $<
+	touch $@
+
+setup-tests: .venv/ready-tests
+.venv/ready-tests: .venv/ready requirements-dev.txt tests/clients/requirements.txt tools/fetch_debian.sh
+	@echo "Installing what the tests need into .venv"
+	$(BIN)/pip install --quiet -r requirements-dev.txt -r tests/clients/requirements.txt
 	tools/fetch_debian.sh $(DEBIAN)
 	touch $@
 
+setup-lint: .venv/ready-lint
+.venv/ready-lint: .venv/ready requirements-lint.txt
+	$(BIN)/pip install --quiet -r requirements-lint.txt
+	touch $@
+
 # With the tools in .venv. Every package keeps its build tree, so that installing and packing compile once.
-# A device's library is compiled in the core's tree too, for the C++ tests; with ccache that costs nothing.
-PIP := PATH=$(CURDIR)/$(BIN):$$PATH CMAKE_PREFIX_PATH=$(DEBIAN)/usr CMAKE_GENERATOR=Ninja \
-  CMAKE_CXX_COMPILER_LAUNCHER=$(shell command -v ccache) SKBUILD_CMAKE_DEFINE=TORCHPLUG_TESTS=ON $(BIN)/pip
-PACKAGING := --quiet --no-build-isolation --no-deps
+WITH_TOOLS := PATH=$(CURDIR)/$(BIN):$$PATH CMAKE_PREFIX_PATH=$(DEBIAN)/usr CMAKE_GENERATOR=Ninja
+PACK := --verbose --no-build-isolation --no-deps
 
 build: setup
-	$(PIP) install $(PACKAGING) $(DEVICES:%=./%)
-	$(PIP) install $(PACKAGING) --editable .
+	@$(WITH_TOOLS) tools/progress devices $(BIN)/pip install $(PACK) $(DEVICES:%=./%)
+	@$(WITH_TOOLS) tools/progress torchplug $(BIN)/pip install $(PACK) --editable .
+
+build-tests: build setup-tests
+	@$(WITH_TOOLS) cmake -S . -B build -DTORCHPLUG_TESTS=ON >build/configure-tests.log
+	@$(WITH_TOOLS) tools/progress tests cmake --build build --target all
 
 wheel: build
 	rm -rf dist
-	$(PIP) wheel $(PACKAGING) --wheel-dir dist $(DEVICES:%=./%) .
+	@$(WITH_TOOLS) tools/progress wheels $(BIN)/pip wheel $(PACK) --wheel-dir dist $(DEVICES:%=./%) .
 
-check: build
+check: build setup-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict torchplug
 	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
-test: check wheel
+test: check wheel build-tests
 	$(BIN)/ctest --test-dir build --output-on-failure --parallel $(JOBS)
 	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators tests/distributed
 	TORCHPLUG_DEVICE=sim $(PYTEST) tests
@@ -65,12 +80,15 @@ bench: build
 	$(BIN)/cmake --build build --target direct operators allocator
 	$(BIN)/torchplug bench
 
-lint: build
-	git ls-files 'src/*.cpp' 'devices/*.cpp' | xargs -P $(JOBS) -n 1 $(BIN)/clang-tidy -p build --quiet
+# Each file by itself, as it is not compiled otherwise.
+lint: setup setup-lint
+	@$(WITH_TOOLS) cmake -S . -B build-lint -DTORCHPLUG_UNITY=OFF -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+	  --log-level=WARNING
+	git ls-files 'src/*.cpp' 'devices/*.cpp' | xargs -P $(JOBS) -n 1 $(BIN)/clang-tidy -p build-lint --quiet
 
-sanitize: build
+sanitize: build setup-tests
 	JOBS=$(JOBS) tests/sanitize/run.sh address,undefined
 	JOBS=$(JOBS) tests/sanitize/run.sh thread
 
 clean:
-	rm -rf build build-asan build-tsan $(DEVICES:%=%/build) dist .venv
+	rm -rf build build-lint build-asan build-tsan $(DEVICES:%=%/build) dist .venv

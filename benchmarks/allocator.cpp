@@ -16,13 +16,13 @@
 #include <thread>
 #include <vector>
 
-#include "activate.h"
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
+#include "pytorch/activate.h"
 
 namespace {
 
-using torchplug::DeviceAllocator;
-using torchplug::Stream;
+using torchplug::memory::DeviceAllocator;
+using torchplug::runtime::Stream;
 
 struct Case {
   const char* name;
@@ -124,8 +124,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Options options = parse(argc, argv);
-  torchplug::activate(options.plugin);
-  torchplug::ensure_open(0);
+  torchplug::pytorch::activate(options.plugin);
+  torchplug::runtime::ensure_open(0);
   const char* separator = "{\n";
   for (const Case& measured : kCases) {
     if (!wanted(measured, options)) continue;

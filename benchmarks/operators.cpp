@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "activate.h"
+#include "pytorch/activate.h"
 #include "runtime/stream.h"
 
 namespace {
@@ -44,7 +44,7 @@ struct Case {
   bool on_cpu = true;
 };
 
-class Nothing final : public torchplug::HostJob {
+class Nothing final : public torchplug::runtime::HostJob {
  public:
   void run() override {}
   void release() noexcept override {}
@@ -53,7 +53,7 @@ class Nothing final : public torchplug::HostJob {
 // One job for all: it is not used up by being run.
 void launch_nothing(const Inputs& /*inputs*/) {
   static Nothing nothing;
-  torchplug::Stream::current(0).enqueue(torchplug::HostJobPtr(&nothing));
+  torchplug::runtime::Stream::current(0).enqueue(torchplug::runtime::HostJobPtr(&nothing));
 }
 
 const std::vector<Case>& cases() {
@@ -137,9 +137,9 @@ class Contest {
   double time_device(const Options& options) const {
     const double taken = nanoseconds(options.calls, [&] {
       for (int i = 0; i < options.calls; ++i) case_.call(on_device_);
-      if (options.wait) torchplug::synchronize_device(0);
+      if (options.wait) torchplug::runtime::synchronize_device(0);
     });
-    torchplug::synchronize_device(0);
+    torchplug::runtime::synchronize_device(0);
     return taken;
   }
 
@@ -182,7 +182,7 @@ int main(int argc, char** argv) {
   }
   const Options options = parse(argc, argv);
   at::set_num_threads(1);
-  const at::Device device(torchplug::activate(options.plugin) + ":0");
+  const at::Device device(torchplug::pytorch::activate(options.plugin) + ":0");
   const c10::InferenceMode inference;
   std::vector<Contest> contests;
   for (const Case& measured : cases()) {

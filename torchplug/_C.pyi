@@ -40,7 +40,7 @@ class Gate:
     def __exit__(self, *error: object) -> None: ...
 
 SharedStorage: TypeAlias = tuple[int, bytes, int, int, int, tuple[int, int, int, int]]
-"""Device, handle and descriptor of the allocation, offset and bytes of the storage, ticket."""
+"""Device, handle and descriptor of the allocation, offset and bytes of the storage, reference."""
 
 class Graph:
     def __init__(self, keep_graph: bool = False) -> None: ...

@@ -83,8 +83,8 @@ def reduce_storage(storage: Any) -> Reduced:
 
 def _rebuild_shared(name: str, shared: SharedStorage, passed: Any) -> torch.UntypedStorage:
     _check_device(name)
-    device, handle, _, offset, size, ticket = shared
-    sender = ticket[0]
+    device, handle, _, offset, size, reference = shared
+    sender = reference[0]
     try:
         fd = _receive(passed)
     except RuntimeError:
@@ -93,7 +93,7 @@ def _rebuild_shared(name: str, shared: SharedStorage, passed: Any) -> torch.Unty
         fd = (
             -1
         )  # it is this process's own memory that has come back, and nothing is needed to find it
-    return _C.receive_storage((device, handle, fd, offset, size, ticket))
+    return _C.receive_storage((device, handle, fd, offset, size, reference))
 
 
 def _rebuild_from_copy(name: str, index: int, copy: torch.UntypedStorage) -> Any:

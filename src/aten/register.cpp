@@ -7,18 +7,17 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
-#include "aten/nested.h"
-#include "aten/operator_kernel.h"
-#include "aten/quantized.h"
-#include "aten/shims.h"
-#include "aten/sparse.h"
-#include "aten/typed_signatures.h"
-#include "immortal.h"
-#include "operator_library.h"
+#include "aten/kernel/served_operators.h"
+#include "aten/layouts/nested.h"
+#include "aten/layouts/quantized.h"
+#include "aten/layouts/sparse.h"
+#include "aten/op/operator_kernel.h"
+#include "aten/op/typed_signatures.h"
+#include "aten/shims/shims.h"
+#include "base/operator_library.h"
 
-namespace torchplug {
+namespace torchplug::aten {
 namespace {
 
 using c10::DispatchKey;
@@ -69,11 +68,6 @@ BoundKernels bind_kernels(const Module& module) {
   return bound;
 }
 
-std::unordered_set<std::string>& served_operators() {
-  static auto& names = *immortal<std::unordered_set<std::string>>();
-  return names;
-}
-
 void register_kernels(BoundKernels bound, torch::Library& library) {
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const OperatorName& name : dispatcher.getAllOpNames()) {
@@ -101,8 +95,6 @@ void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
 
 }  // namespace
 
-bool has_kernel(const char* name) { return served_operators().contains(name); }
-
 void register_first_operators() {
   add_factories(device_library());
   operator_library("_", DispatchKey::PrivateUse1)
@@ -112,7 +104,7 @@ void register_first_operators() {
 void register_operators(const Module& module) {
   torch::Library& library = device_library();
   auto bound = bind_kernels(module);
-  for (const auto& [name, kernel] : bound) served_operators().insert(full_name(name));
+  for (const auto& [name, kernel] : bound) add_served_operator(full_name(name));
   add_views(library);
   add_nested_views(library);
   add_storage_operators(library);
@@ -130,4 +122,4 @@ void register_operators(const Module& module) {
   register_quantized_operators();
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::aten

@@ -4,13 +4,10 @@
 
 #include "plugin/module.h"
 
-namespace torchplug {
+namespace torchplug::aten {
 
 void register_first_operators();
 // The shims, then one kernel for each operator that the plugin or PyTorch's CPU has one for.
 void register_operators(const Module& module);
 
-// Whether the active plugin has a kernel that serves the operator.
-bool has_kernel(const char* name);
-
-}  // namespace torchplug
+}  // namespace torchplug::aten

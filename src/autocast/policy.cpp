@@ -2,9 +2,9 @@
 
 #include <ATen/autocast_mode.h>
 
-#include "operator_library.h"
+#include "base/operator_library.h"
 
-namespace torchplug {
+namespace torchplug::autocast {
 namespace {
 
 // PyTorch's lists spell types this way, and each release has others.
@@ -63,4 +63,4 @@ void register_autocast() {
   library.impl("binary_cross_entropy", TORCH_FN(refuse_binary_cross_entropy));
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::autocast

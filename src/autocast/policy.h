@@ -4,8 +4,10 @@
 // operators along; the plugin has no part in it. Which types a device computes in, and which of them is the
 // default, is for Python to ask: torchplug/_amp.py.
 
-namespace torchplug {
+#include "base/namespaces.h"
+
+namespace torchplug::autocast {
 
 void register_autocast();
 
-}  // namespace torchplug
+}  // namespace torchplug::autocast

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/torch_compat.h"
 #include "distributed/process_group.h"
-#include "torch_compat.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 namespace {
 
 using Tensors = ProcessGroup::Tensors;
@@ -433,4 +433,4 @@ ProcessGroup::WorkPtr ProcessGroup::receive(c10d::OpType type, const char* name,
   return launch(type, exchange, tensors);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

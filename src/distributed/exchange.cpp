@@ -6,10 +6,10 @@
 #include <condition_variable>
 #include <utility>
 
-#include "aten/host_scope.h"
-#include "torch_compat.h"
+#include "aten/host/host_scope.h"
+#include "base/torch_compat.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 namespace {
 
 constexpr const char* kAborted = "the process group was aborted";
@@ -208,4 +208,4 @@ void Exchange::abort() {
   progress_->changed.notify_all();
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

@@ -19,7 +19,7 @@
 #include "distributed/host_tensors.h"
 #include "runtime/event.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 
 class Exchange {
  public:
@@ -83,4 +83,4 @@ class Exchange {
   std::shared_ptr<Progress> progress_;  // the process group's threads may outlive the exchange
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

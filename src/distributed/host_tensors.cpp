@@ -8,10 +8,10 @@
 
 #include <algorithm>
 
-#include "aten/transfer.h"
-#include "runtime/host_allocator.h"
+#include "aten/tensor/transfer.h"
+#include "memory/host_allocator.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 namespace {
 
 bool is_plain(const at::Tensor& tensor) {
@@ -99,4 +99,4 @@ void HostTensors::bring_back(const Stream& stream) {
   }
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

@@ -11,7 +11,7 @@
 
 #include "runtime/stream.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 
 enum class Use { kRead, kWrite, kUpdate };
 
@@ -41,4 +41,4 @@ class HostTensors {
   std::vector<Entry> entries_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

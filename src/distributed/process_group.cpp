@@ -8,13 +8,13 @@
 #include <set>
 #include <utility>
 
+#include "base/immortal.h"
 #include "distributed/sparse_allreduce.h"
 #include "distributed/work.h"
-#include "immortal.h"
 #include "runtime/capture.h"
 #include "runtime/failure.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 namespace {
 
 // Groups that live, so that none holds up the end of the process by waiting for other ranks.
@@ -243,4 +243,4 @@ void ProcessGroup::abort() {
   in_flight_.clear();
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

@@ -21,7 +21,7 @@
 #include "distributed/exchange.h"
 #include "distributed/reduction.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 
 class ProcessGroup final : public c10d::Backend {
  public:
@@ -126,4 +126,4 @@ class ProcessGroup final : public c10d::Backend {
   bool is_aborted_ = false;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

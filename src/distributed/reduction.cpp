@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace torchplug {
+namespace torchplug::distributed {
 namespace {
 
 using Op = c10d::ReduceOp::RedOpType;
@@ -77,4 +77,4 @@ void Reduction::after(const at::Tensor& numbers) const {
   if (divisor_) numbers.div_(*divisor_);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

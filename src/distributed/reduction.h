@@ -6,7 +6,9 @@
 
 #include <optional>
 
-namespace torchplug {
+#include "base/namespaces.h"
+
+namespace torchplug::distributed {
 
 class Reduction {
  public:
@@ -25,4 +27,4 @@ class Reduction {
   std::optional<int> divisor_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

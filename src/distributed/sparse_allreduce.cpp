@@ -2,10 +2,10 @@
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
+#include "base/operator_library.h"
 #include "distributed/process_group.h"
-#include "operator_library.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 namespace {
 
 using Result = std::tuple<std::vector<at::Tensor>, c10::intrusive_ptr<c10d::Work>>;
@@ -48,4 +48,4 @@ ProcessGroup::WorkPtr ProcessGroup::allreduce_sparse(Tensors& tensors,
   return work;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

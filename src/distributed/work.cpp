@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace torchplug {
+namespace torchplug::distributed {
 namespace {
 
 using FuturePtr = c10::intrusive_ptr<c10::ivalue::Future>;
@@ -118,4 +118,4 @@ FuturePtr WorkGroup::getFuture() {
   return make_future(result());
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

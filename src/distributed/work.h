@@ -12,7 +12,7 @@
 
 #include "distributed/exchange.h"
 
-namespace torchplug {
+namespace torchplug::distributed {
 
 class Work final : public c10d::Work {
  public:
@@ -62,4 +62,4 @@ class WorkGroup final : public c10d::Work {
   const std::vector<c10::intrusive_ptr<c10d::Work>> works_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::distributed

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace torchplug {
+namespace torchplug::plugin {
 
 CallCopy::CallCopy(const plug_call& call) : call_(call) {
   call_.args = keep_values(call.args, call.arg_count);
@@ -57,4 +57,4 @@ void CallCopy::keep_contents(plug_tensor& tensor) {
   tensor.mem.offset = 0;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::plugin

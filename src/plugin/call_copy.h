@@ -6,9 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "torchplug/plug.h"
 
-namespace torchplug {
+namespace torchplug::plugin {
 
 class CallCopy {
  public:
@@ -28,4 +29,4 @@ class CallCopy {
   plug_call call_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::plugin

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "plugin/utf8.h"
+#include "base/utf8.h"
 
-namespace torchplug {
+namespace torchplug::plugin {
 namespace {
 
 thread_local std::string last_error;
@@ -92,4 +92,4 @@ const char* status_name(plug_status status) {
   }
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::plugin

@@ -5,9 +5,10 @@
 
 #include <string>
 
+#include "base/namespaces.h"
 #include "torchplug/plug.h"
 
-namespace torchplug {
+namespace torchplug::plugin {
 
 // Answers scratch, output and rng for one kernel call; plug_call::host_private points at it.
 class CallServices {
@@ -33,4 +34,4 @@ std::string take_plugin_error();
 // What a status means, in words.
 const char* status_name(plug_status status);
 
-}  // namespace torchplug
+}  // namespace torchplug::plugin

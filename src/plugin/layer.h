@@ -12,10 +12,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "immortal.h"
+#include "base/immortal.h"
 #include "plugin/module.h"
 
-namespace torchplug {
+namespace torchplug::plugin {
 
 // Stands for one function of plug_runtime.
 template <auto Function>
@@ -115,4 +115,4 @@ void insert_kernel_layer(std::vector<plug_kernel>& kernels) {
   }
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::plugin

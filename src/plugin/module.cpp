@@ -12,10 +12,10 @@
 #include <memory>
 #include <mutex>
 
-#include "immortal.h"
-#include "plugin/utf8.h"
+#include "base/immortal.h"
+#include "base/utf8.h"
 
-namespace torchplug {
+namespace torchplug::plugin {
 namespace {
 
 constexpr const char* kEntryPoint = "torchplug_plugin_v0";
@@ -243,4 +243,4 @@ Module& load_module(const std::string& path) {
   return *module;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::plugin

@@ -9,7 +9,7 @@
 
 #include "plugin/host.h"
 
-namespace torchplug {
+namespace torchplug::plugin {
 
 struct Module {
   std::string path;
@@ -44,4 +44,4 @@ plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name);
 std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::string& name);
 plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name);
 
-}  // namespace torchplug
+}  // namespace torchplug::plugin

@@ -1,7 +1,7 @@
 #include "profiler/activity_profiler.h"
 
-#include "runtime/memory_events.h"
-#include "torch_compat.h"
+#include "base/torch_compat.h"
+#include "memory/memory_events.h"
 
 #ifdef TORCHPLUG_HAS_KINETO
 
@@ -17,7 +17,7 @@
 #include "profiler/device_trace.h"
 #include "profiler/trace_writer.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 namespace {
 
 using libkineto::ActivityType;
@@ -131,15 +131,15 @@ void register_activity_profiler() {
       []() -> std::unique_ptr<libkineto::IActivityProfiler> { return std::make_unique<Profiler>(); });
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler
 
 #else
 
-namespace torchplug {
+namespace torchplug::profiler {
 
 // Nobody says when a profile runs: memory is reported at all times, and PyTorch takes what it wants.
 void register_activity_profiler() { watch_memory(true); }
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler
 
 #endif

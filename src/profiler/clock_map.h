@@ -10,7 +10,9 @@
 #include <limits>
 #include <vector>
 
-namespace torchplug {
+#include "base/namespaces.h"
+
+namespace torchplug::profiler {
 
 // In nanoseconds.
 struct ClockReading {
@@ -67,4 +69,4 @@ class ClockMap {
   double drift_ = 0;    // what the host's clock gains on the device's in a nanosecond
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-namespace torchplug {
+namespace torchplug::profiler {
 namespace {
 
 std::atomic<uint64_t> profile_number{0};
@@ -48,4 +48,4 @@ Correlation current_correlation() {
 
 void forget_correlations() { profile_number.fetch_add(1, std::memory_order_relaxed); }
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

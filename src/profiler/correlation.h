@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-namespace torchplug {
+#include "base/namespaces.h"
+
+namespace torchplug::profiler {
 
 // A range of the user's (record_function), and those around it.
 struct Annotation {
@@ -27,4 +29,4 @@ Correlation current_correlation();
 
 void forget_correlations();
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

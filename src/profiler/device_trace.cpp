@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "immortal.h"
-#include "plugin/utf8.h"
+#include "base/immortal.h"
+#include "base/utf8.h"
 #include "profiler/plugin_profiler.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 namespace {
 
 // So often are the records of a device fetched while a trace runs.
@@ -74,6 +74,21 @@ DeviceWork work_of(const LaunchRecord& launch) {
 std::string sentence_of(const std::exception& error) {
   const auto* ours = dynamic_cast<const c10::Error*>(&error);
   return ours != nullptr ? ours->what_without_backtrace() : error.what();
+}
+
+// Its id and times follow.
+LaunchRecord record_of(const Launch& launch) {
+  return {.id = 0,
+          .kind = launch.kind,
+          .device = launch.stream.device(),
+          .stream = launch.stream.id(),
+          .call = launch.call,
+          .name = std::string(launch.name),
+          .bytes = launch.bytes,
+          .from = end_of(launch.from),
+          .to = end_of(launch.to),
+          .thread = ::gettid(),
+          .correlation = current_correlation()};
 }
 
 }  // namespace
@@ -176,11 +191,7 @@ uint64_t DeviceTrace::begin(const Launch& launch) noexcept {
   try {
     const HostTime now = c10::getApproximateTime();  // before the event, which may be ready at once
     const DeviceIndex device = launch.stream.device();
-    Entry entry{{0, launch.kind, device, launch.stream.id(), launch.call, std::string(launch.name),
-                 launch.bytes, end_of(launch.from), end_of(launch.to), ::gettid(), current_correlation()},
-                lane_of(device),
-                launch.handle};
-    entry.begin = now;
+    Entry entry{.record = record_of(launch), .lane = lane_of(device), .handle = launch.handle, .begin = now};
     entry.is_here = launch.is_here || launch.kind == Launch::Kind::kSync;
     const bool has_label = entry.is_timed_by(Timing::kRecords);
     if (entry.is_timed_by(Timing::kEvents)) entry.before = entry.lane->timer->mark(launch.handle);
@@ -208,7 +219,10 @@ void DeviceTrace::end(uint64_t number, bool done) noexcept {
   const HostTime now = c10::getApproximateTime();
   if (number == 0) return;
   try {
-    Entry entry;
+    LanePointer lane;
+    plug_stream handle = nullptr;
+    plug_event before = nullptr;
+    bool is_labelled = false;
     bool is_visit = false;
     {
       std::lock_guard lock(trace_lock_);
@@ -216,22 +230,21 @@ void DeviceTrace::end(uint64_t number, bool done) noexcept {
       if (found == nullptr) return;  // of a trace that has ended
       found->end = now;
       found->is_done = done;
-      entry.lane = found->lane;
-      entry.handle = found->handle;
-      entry.is_here = found->is_here;
-      entry.before = std::exchange(found->before, nullptr);
-      is_visit = ++found->lane->launches % kLaunchesBetweenVisits == 0;
+      lane = found->lane;
+      handle = found->handle;
+      before = std::exchange(found->before, nullptr);
+      is_labelled = found->is_timed_by(Timing::kRecords);
+      is_visit = ++lane->launches % kLaunchesBetweenVisits == 0;
     }
-    Lane& lane = *entry.lane;
-    if (entry.is_timed_by(Timing::kRecords)) set_plugin_label(lane.device, entry.handle, 0);
-    if (entry.before != nullptr) {
+    if (is_labelled) set_plugin_label(lane->device, handle, 0);
+    if (before != nullptr) {
       if (done) {
-        lane.timer->keep(static_cast<uint32_t>(number), entry.before, lane.timer->mark(entry.handle));
+        lane->timer->keep(static_cast<uint32_t>(number), before, lane->timer->mark(handle));
       } else {
-        lane.timer->give_back(entry.before);
+        lane->timer->give_back(before);
       }
     }
-    if (is_visit) collect(lane);
+    if (is_visit) collect(*lane);
   } catch (const std::exception& error) {
     note(sentence_of(error));
   }
@@ -335,7 +348,7 @@ FinishedTrace DeviceTrace::stop() {
 // What failed on the device is for the user's next synchronisation to say, so nothing is thrown here.
 DeviceTrace::Readings DeviceTrace::finish(Lane& lane) {
   if (!is_open(lane.device)) return lane.first;
-  runtime().device_sync(plugin_index(lane.device));
+  runtime_table().device_sync(plugin_index(lane.device));
   try {
     collect(lane);
     return lane.timing == Timing::kCalls ? lane.first : read_clocks(lane);
@@ -401,4 +414,4 @@ void DeviceTrace::add_works(Ending& ending, FinishedTrace& trace, const Lane& la
   }
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

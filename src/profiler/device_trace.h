@@ -22,7 +22,7 @@
 #include "profiler/event_timer.h"
 #include "runtime/launch_trace.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 
 // Where the times of a device come from.
 enum class Timing : uint8_t { kRecords, kEvents, kCalls };
@@ -172,4 +172,4 @@ class DeviceTrace final : public LaunchListener {
   std::unique_ptr<Converter> converter_;  // made when the trace starts
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

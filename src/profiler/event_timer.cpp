@@ -1,36 +1,39 @@
 #include "profiler/event_timer.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 
-bool EventTimer::is_possible() { return active_module().has_streams() && runtime().event_elapsed != nullptr; }
+bool EventTimer::is_possible() {
+  return active_module().has_streams() && runtime_table().event_elapsed != nullptr;
+}
 
 EventTimer::EventTimer(DeviceIndex device) : device_(device), base_(make_event()) {
-  check(runtime().stream_create(plugin_index(device), 0, &stream_), "stream_create", device);
-  check(runtime().event_record(plugin_index(device), base_, stream_), "event_record", device);
-  check(runtime().event_sync(plugin_index(device), base_), "event_sync", device);
+  check(runtime_table().stream_create(plugin_index(device), 0, &stream_), "stream_create", device);
+  check(runtime_table().event_record(plugin_index(device), base_, stream_), "event_record", device);
+  check(runtime_table().event_sync(plugin_index(device), base_), "event_sync", device);
 }
 
 // A plugin's refusal to take back what nobody uses any more changes nothing.
 EventTimer::~EventTimer() {
   if (!is_open(device_)) return;
   for (const Pending& pending : pending_) {
-    runtime().event_destroy(plugin_index(device_), pending.before);
-    runtime().event_destroy(plugin_index(device_), pending.after);
+    runtime_table().event_destroy(plugin_index(device_), pending.before);
+    runtime_table().event_destroy(plugin_index(device_), pending.after);
   }
-  for (plug_event event : spare_) runtime().event_destroy(plugin_index(device_), event);
-  runtime().event_destroy(plugin_index(device_), base_);
-  if (stream_ != nullptr) runtime().stream_destroy(plugin_index(device_), stream_);
+  for (plug_event event : spare_) runtime_table().event_destroy(plugin_index(device_), event);
+  runtime_table().event_destroy(plugin_index(device_), base_);
+  if (stream_ != nullptr) runtime_table().stream_destroy(plugin_index(device_), stream_);
 }
 
 plug_event EventTimer::make_event() const {
   plug_event event = nullptr;
-  check(runtime().event_create(plugin_index(device_), PLUG_EVENT_TIMING, &event), "event_create", device_);
+  check(runtime_table().event_create(plugin_index(device_), PLUG_EVENT_TIMING, &event), "event_create",
+        device_);
   return event;
 }
 
 int64_t EventTimer::now() {
   plug_event event = mark(stream_);
-  check(runtime().event_sync(plugin_index(device_), event), "event_sync", device_);
+  check(runtime_table().event_sync(plugin_index(device_), event), "event_sync", device_);
   const int64_t nanoseconds = since_base(event);
   give_back(event);
   return nanoseconds;
@@ -46,7 +49,7 @@ plug_event EventTimer::mark(plug_stream stream) {
     }
   }
   if (event == nullptr) event = make_event();
-  check(runtime().event_record(plugin_index(device_), event, stream), "event_record", device_);
+  check(runtime_table().event_record(plugin_index(device_), event, stream), "event_record", device_);
   return event;
 }
 
@@ -70,7 +73,7 @@ std::vector<EventTimer::Span> EventTimer::collect() {
   std::vector<Span> spans;
   while (!pending.empty()) {
     const Pending& first = pending.front();
-    if (runtime().event_query(plugin_index(device_), first.after) == PLUG_NOT_READY) break;
+    if (runtime_table().event_query(plugin_index(device_), first.after) == PLUG_NOT_READY) break;
     spans.push_back({first.launch, since_base(first.before), since_base(first.after)});
     give_back(first.before);
     give_back(first.after);
@@ -83,8 +86,9 @@ std::vector<EventTimer::Span> EventTimer::collect() {
 
 int64_t EventTimer::since_base(plug_event event) const {
   int64_t nanoseconds = 0;
-  check(runtime().event_elapsed(plugin_index(device_), base_, event, &nanoseconds), "event_elapsed", device_);
+  check(runtime_table().event_elapsed(plugin_index(device_), base_, event, &nanoseconds), "event_elapsed",
+        device_);
   return nanoseconds;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

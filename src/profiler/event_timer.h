@@ -9,7 +9,7 @@
 
 #include "runtime/device.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 
 class EventTimer {
  public:
@@ -57,4 +57,4 @@ class EventTimer {
   std::vector<plug_event> spare_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

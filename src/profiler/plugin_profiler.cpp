@@ -6,9 +6,9 @@
 #include <cstring>
 #include <mutex>
 
-#include "plugin/serialize.h"
+#include "plugin/layers/serialize.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 namespace {
 
 std::mutex users_lock;  // taken after the lock of the plugin's calls, which a launch may hold
@@ -80,4 +80,4 @@ uint64_t drain_plugin_profiler(DeviceIndex device, const std::function<void(cons
   return lost;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

@@ -6,7 +6,7 @@
 
 #include "runtime/device.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 
 // Runs from the first start to the last stop. Without the table these do nothing.
 void start_plugin_profiler();
@@ -18,4 +18,4 @@ void set_plugin_label(DeviceIndex device, plug_stream stream, uint64_t label);
 // Gives each record of work that has ended to `take`; returns how many the plugin had no room for.
 uint64_t drain_plugin_profiler(DeviceIndex device, const std::function<void(const plug_record&)>& take);
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

@@ -5,10 +5,10 @@
 
 #include <memory>
 
-#include "immortal.h"
+#include "base/immortal.h"
 #include "runtime/event.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 namespace {
 
 using torch::profiler::impl::ProfilerVoidEventStub;
@@ -61,4 +61,4 @@ void register_profiler_stubs() {
   torch::profiler::impl::registerPrivateUse1Methods(&stubs);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

@@ -1,9 +1,11 @@
 #pragma once
 // The device's part in the older torch.autograd.profiler: events around each operator.
 
-namespace torchplug {
+#include "base/namespaces.h"
+
+namespace torchplug::profiler {
 
 // Once, before any profile.
 void register_profiler_stubs();
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

@@ -1,4 +1,4 @@
-#include "torch_compat.h"
+#include "base/torch_compat.h"
 
 #ifdef TORCHPLUG_HAS_KINETO
 
@@ -10,7 +10,7 @@
 
 #include "profiler/trace_writer.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 namespace {
 
 using libkineto::ActivityType;
@@ -199,6 +199,6 @@ void TraceWriter::name_lanes(libkineto::ActivityLogger& logger, int64_t time) co
   }
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler
 
 #endif

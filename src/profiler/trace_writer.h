@@ -13,7 +13,7 @@
 
 #include "profiler/device_trace.h"
 
-namespace torchplug {
+namespace torchplug::profiler {
 
 class TraceWriter {
  public:
@@ -51,4 +51,4 @@ libkineto::DeviceInfo describe_lane(DeviceIndex device);
 // One JSON object per device, with the keys that TensorBoard's plugin reads.
 std::string describe_devices(const FinishedTrace& trace);
 
-}  // namespace torchplug
+}  // namespace torchplug::profiler

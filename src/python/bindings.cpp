@@ -9,23 +9,24 @@
 #include <limits>
 #include <utility>
 
-#include "activate.h"
-#include "aten/ledger.h"
-#include "dtype.h"
+#include "aten/plan/ledger.h"
+#include "base/dtype.h"
+#include "pytorch/activate.h"
 #include "runtime/device.h"
 #include "runtime/generator.h"
 #include "runtime/stream.h"
 
 namespace py = pybind11;
 
-namespace torchplug {
-namespace {
+namespace torchplug::python {
 
 DeviceIndex to_index(int device) {
   TORCH_CHECK(device >= -1 && device <= std::numeric_limits<DeviceIndex>::max(), "There is no device ",
               active_module().name, ":", device, ".");
   return static_cast<DeviceIndex>(device);
 }
+
+namespace {
 
 py::list ledger() {
   py::list entries;
@@ -103,9 +104,9 @@ bool can_access_peer(int device, int peer) {
   const DeviceIndex to = to_index(peer);
   ensure_open(from);
   ensure_open(to);
-  if (from == to || runtime().peer_access == nullptr) return false;
+  if (from == to || runtime_table().peer_access == nullptr) return false;
   int32_t can_copy = 0;
-  check(runtime().peer_access(plugin_index(from), plugin_index(to), &can_copy), "peer_access", from);
+  check(runtime_table().peer_access(plugin_index(from), plugin_index(to), &can_copy), "peer_access", from);
   return can_copy != 0;
 }
 
@@ -132,10 +133,10 @@ py::object generator(int device) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::python
 
 PYBIND11_MODULE(_C, module) {
-  using namespace torchplug;
+  using namespace torchplug::python;
   using NoGil = py::call_guard<py::gil_scoped_release>;
   module.def("activate", &activate, NoGil());
   module.def("activate_later", &activate_later, NoGil());

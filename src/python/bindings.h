@@ -2,9 +2,15 @@
 // Python's view of the core: thin, so that everything here can also be done from C++.
 // Each function adds one concept to torchplug._C; its file is named after it.
 
+#include <c10/core/Device.h>
 #include <torch/csrc/utils/pybind.h>
 
-namespace torchplug {
+#include "base/namespaces.h"
+
+namespace torchplug::python {
+
+// A device as Python numbers it; -1 is the current one. Throws for a number that no device can have.
+c10::DeviceIndex to_index(int device);
 
 void bind_distributed(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
@@ -15,4 +21,4 @@ void bind_streams(pybind11::module_& module);
 void bind_profiler(pybind11::module_& module);
 void bind_sharing(pybind11::module_& module);
 
-}  // namespace torchplug
+}  // namespace torchplug::python

@@ -3,7 +3,7 @@
 
 namespace py = pybind11;
 
-namespace torchplug {
+namespace torchplug::python {
 namespace {
 
 using HostGroup = c10::intrusive_ptr<c10d::Backend>;
@@ -21,4 +21,4 @@ void bind_distributed(py::module_& module) {
       .def_property_readonly("options", &ProcessGroup::getBackendOptions);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::python

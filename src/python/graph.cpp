@@ -1,4 +1,4 @@
-#include "runtime/graph.h"
+#include "capture/graph.h"
 
 #include <torch/csrc/Generator.h>
 
@@ -6,7 +6,7 @@
 
 namespace py = pybind11;
 
-namespace torchplug {
+namespace torchplug::python {
 namespace {
 
 CaptureMode mode_named(const std::string& name) {
@@ -48,4 +48,4 @@ void bind_graph(py::module_& module) {
   module.def("is_current_stream_capturing", &is_current_stream_capturing);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::python

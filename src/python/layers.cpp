@@ -1,12 +1,12 @@
-#include "plugin/layers.h"
+#include "plugin/layers/layers.h"
 
-#include "plugin/fault.h"
-#include "plugin/validate_messages.h"
+#include "plugin/layers/fault.h"
+#include "plugin/layers/validate_messages.h"
 #include "python/bindings.h"
 
 namespace py = pybind11;
 
-namespace torchplug {
+namespace torchplug::python {
 namespace {
 
 py::dict rules() {
@@ -33,4 +33,4 @@ void bind_layers(py::module_& module) {
   module.def("forget_validation_messages", &forget_validation_messages);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::python

@@ -2,22 +2,20 @@
 #include <mutex>
 #include <thread>
 
-#include "immortal.h"
+#include "base/immortal.h"
+#include "memory/allocator_settings.h"
+#include "memory/device_allocator.h"
+#include "memory/host_allocator.h"
 #include "python/bindings.h"
-#include "runtime/allocator_settings.h"
-#include "runtime/device_allocator.h"
-#include "runtime/host_allocator.h"
 
 namespace py = pybind11;
 
-namespace torchplug {
+namespace torchplug::python {
 namespace {
 
 using NoGil = py::call_guard<py::gil_scoped_release>;
 
 DeviceAllocator& allocator() { return DeviceAllocator::instance(); }
-
-DeviceIndex to_index(int device) { return static_cast<DeviceIndex>(device); }
 
 py::dict values_of(const c10::CachingAllocator::Stat& stat) {
   py::dict values;
@@ -168,4 +166,4 @@ void bind_memory(py::module_& module) {
   module.def("observe_out_of_memory", &observe_out_of_memory);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::python

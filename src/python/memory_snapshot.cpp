@@ -1,19 +1,19 @@
 // What the allocators hold and did, in the format that PyTorch's memory visualiser reads.
 
-#include "runtime/memory_snapshot.h"
+#include "memory/memory_snapshot.h"
 
 #include <c10/core/AllocatorConfig.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 #include <map>
 
+#include "memory/allocator_settings.h"
+#include "memory/device_allocator.h"
 #include "python/bindings.h"
-#include "runtime/allocator_settings.h"
-#include "runtime/device_allocator.h"
 
 namespace py = pybind11;
 
-namespace torchplug {
+namespace torchplug::python {
 namespace {
 
 // A thread of a stream's has no Python frames, and may be what whoever holds the GIL is waiting for.
@@ -178,4 +178,4 @@ void bind_memory_snapshot(py::module_& module) {
   module.def("memory_metadata", &MemoryHistory::user_metadata);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::python

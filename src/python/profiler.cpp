@@ -3,7 +3,7 @@
 
 namespace py = pybind11;
 
-namespace torchplug {
+namespace torchplug::python {
 
 void bind_profiler(py::module_& module) {
   using NoGil = py::call_guard<py::gil_scoped_release>;
@@ -11,4 +11,4 @@ void bind_profiler(py::module_& module) {
   module.def("stop_plugin_profiler", &stop_plugin_profiler, NoGil());
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::python

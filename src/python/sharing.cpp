@@ -5,16 +5,16 @@
 #include <tuple>
 #include <utility>
 
-#include "aten/backend_meta.h"
+#include "aten/tensor/backend_meta.h"
+#include "aten/tensor/from_blob.h"
+#include "memory/foreign_memory.h"
 #include "python/bindings.h"
-#include "runtime/foreign_memory.h"
-#include "runtime/guard.h"
-#include "runtime/ipc.h"
-#include "torchplug/torchplug.hpp"
+#include "pytorch/guard.h"
+#include "sharing/ipc.h"
 
 namespace py = pybind11;
 
-namespace torchplug {
+namespace torchplug::python {
 namespace {
 
 c10::Storage storage_of(const py::handle& object) {
@@ -53,8 +53,7 @@ at::Tensor tensor_from_blob(uintptr_t address, const std::vector<int64_t>& sizes
                             const std::optional<std::vector<int64_t>>& strides, at::ScalarType dtype,
                             int device, const py::object& owner) {
   const auto layout = strides ? at::OptionalIntArrayRef(*strides) : at::OptionalIntArrayRef();
-  return from_blob(reinterpret_cast<void*>(address), sizes, layout, dtype, static_cast<DeviceIndex>(device),
-                   keeping(owner));
+  return from_blob(reinterpret_cast<void*>(address), sizes, layout, dtype, to_index(device), keeping(owner));
 }
 
 // The stream that a consumer named by a number: a small one is the id of one of PyTorch's streams, any other
@@ -70,7 +69,7 @@ Stream named_stream(DeviceIndex device, uintptr_t name) {
 
 // Makes a stream wait for what has been given to the current stream of the device.
 void let_stream_wait(int index, uintptr_t name) {
-  const auto device = static_cast<DeviceIndex>(index);
+  const auto device = to_index(index);
   ensure_open(device);
   if (!active_module().has_streams()) return;
   const Stream waiting = named_stream(device, name);
@@ -92,16 +91,19 @@ SharedTuple share_storage(const py::object& object) {
     const py::gil_scoped_release no_gil;
     return export_storage(storage);
   }();
-  const Ticket& ticket = shared.ticket;
-  return {shared.device, py::bytes(shared.handle),
-          shared.fd,     shared.offset,
-          shared.bytes,  std::tuple(ticket.process, ticket.register_fd, ticket.register_name, ticket.number)};
+  const SharedReference& reference = shared.reference;
+  return {shared.device,
+          py::bytes(shared.handle),
+          shared.fd,
+          shared.offset,
+          shared.bytes,
+          std::tuple(reference.process, reference.table_fd, reference.table_name, reference.number)};
 }
 
 py::object receive_storage(const SharedTuple& given) {
-  const auto& [device, handle, fd, offset, bytes, ticket] = given;
+  const auto& [device, handle, fd, offset, bytes, reference] = given;
   const SharedStorage shared{
-      device, std::string(handle), fd, offset, bytes, std::make_from_tuple<Ticket>(ticket)};
+      device, std::string(handle), fd, offset, bytes, std::make_from_tuple<SharedReference>(reference)};
   c10::Storage storage = [&shared] {
     const py::gil_scoped_release no_gil;
     return import_storage(shared, FileDescriptor(shared.fd));
@@ -115,7 +117,7 @@ size_t collect() {
 }
 
 void share_new_event(const py::object& event, int device) {
-  put_into(event_of(event), make_shared_event(static_cast<DeviceIndex>(device)));
+  put_into(event_of(event), make_shared_event(to_index(device)));
 }
 
 // The descriptor is the caller's to close.
@@ -151,4 +153,4 @@ void bind_sharing(py::module_& module) {
   });
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::python

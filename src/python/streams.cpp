@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace torchplug {
+namespace torchplug::python {
 namespace {
 
 Stream stream_of(int64_t id, DeviceIndex device) {
@@ -45,4 +45,4 @@ void bind_streams(py::module_& module) {
       .def("__exit__", [](Gate& self, const py::args&) { self.open(); });
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::python

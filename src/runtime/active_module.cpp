@@ -5,9 +5,9 @@
 #include <atomic>
 #include <mutex>
 
-#include "immortal.h"
+#include "base/immortal.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 namespace {
 
 struct Choice {
@@ -74,4 +74,4 @@ void refuse_second_module(const std::string& name, const std::string& path) {
               first.path, "): a process has one device plugin. Choose it with TORCHPLUG_DEVICE.");
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

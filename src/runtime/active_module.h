@@ -9,7 +9,7 @@
 
 #include "plugin/module.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 // Names the device and the plugin behind it. `prepare` is called once, when the plugin has been loaded.
 // Throws, naming both, if another plugin was chosen before.
@@ -19,7 +19,7 @@ bool is_module_loaded() noexcept;
 
 // Loads the plugin if this is the first use.
 inline const Module& active_module();
-inline const plug_runtime& runtime() { return active_module().runtime; }
+inline const plug_runtime& runtime_table() { return active_module().runtime; }
 
 // Throws what is said to whoever asks for a second device plugin.
 [[noreturn]] void refuse_second_module(const std::string& name, const std::string& path);
@@ -34,4 +34,4 @@ const Module& active_module() {
   return C10_LIKELY(module != nullptr) ? *module : detail::load_chosen_module();
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -5,25 +5,24 @@
 #include <algorithm>
 #include <utility>
 
-#include "immortal.h"
-#include "runtime/device_allocator.h"
+#include "base/immortal.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 namespace {
 
-struct Active {
+struct ActiveCaptures {
   std::mutex lock;
   std::vector<std::shared_ptr<Capture>> captures;
 };
 
-Active& active() {
-  static auto& instance = *immortal<Active>();
+ActiveCaptures& all_captures() {
+  static auto& instance = *immortal<ActiveCaptures>();
   return instance;
 }
 
 std::vector<std::shared_ptr<Capture>> active_captures() {
-  std::lock_guard lock(active().lock);
-  return active().captures;
+  std::lock_guard lock(all_captures().lock);
+  return all_captures().captures;
 }
 
 thread_local const ReplayScope* current_replay = nullptr;
@@ -33,34 +32,32 @@ thread_local const ReplayScope* current_replay = nullptr;
 constinit std::atomic<int> detail::active_captures{0};
 
 std::shared_ptr<Capture> detail::find_capture(const Stream& stream) {
-  for (const auto& capture : torchplug::active_captures()) {
+  for (const auto& capture : runtime::active_captures()) {
     if (capture->has(stream)) return capture;
   }
   return nullptr;
 }
 
-Capture::Capture(const Stream& origin, CaptureMode mode, std::vector<std::shared_ptr<PhiloxState>> generators,
+Capture::Capture(const Stream& origin, CaptureMode mode, std::vector<CapturedRandom> randoms,
                  bool takes_notes)
-    : origin_(origin), mode_(mode), takes_notes_(takes_notes), streams_{origin} {
-  for (auto& generator : generators) {
-    CapturedRandom random;
-    random.generator = std::move(generator);
-    randoms_.push_back(std::move(random));
-  }
-}
+    : origin_(origin),
+      mode_(mode),
+      takes_notes_(takes_notes),
+      streams_{origin},
+      randoms_(std::move(randoms)) {}
 
 void Capture::begin() {
-  std::lock_guard lock(active().lock);
-  active().captures.push_back(shared_from_this());
+  std::lock_guard lock(all_captures().lock);
+  all_captures().captures.push_back(shared_from_this());
   is_active_ = true;
   ++detail::active_captures;
 }
 
 void Capture::end() noexcept {
   is_active_ = false;
-  std::lock_guard lock(active().lock);
+  std::lock_guard lock(all_captures().lock);
   const auto removed =
-      std::erase_if(active().captures, [this](const auto& capture) { return capture.get() == this; });
+      std::erase_if(all_captures().captures, [this](const auto& capture) { return capture.get() == this; });
   detail::active_captures -= static_cast<int>(removed);
 }
 
@@ -126,11 +123,9 @@ CapturedDraw Capture::draw_for_host(const std::shared_ptr<PhiloxState>& generato
 }
 
 CapturedDraw Capture::draw_for_kernel(const std::shared_ptr<PhiloxState>& generator, uint64_t count) {
-  // Not under the lock: the allocator asks whether the stream captures. From the capture's own pool.
-  c10::DataPtr memory = DeviceAllocator::instance().allocate_on(origin_, sizeof(Draw));
   std::lock_guard lock(state_lock_);
   CapturedRandom& random = random_of(generator);
-  if (random.for_kernels.get() == nullptr) random.for_kernels = std::move(memory);
+  random.kernels_draw = true;
   CapturedDraw drawn = draw(generator, count);
   drawn.for_kernels = static_cast<const uint64_t*>(random.for_kernels.get());
   return drawn;
@@ -196,4 +191,4 @@ Stream ReplayScope::stream_for(const Stream& captured) {
   return replay != nullptr && captured == replay->origin_ ? replay->stream_ : captured;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -17,7 +17,7 @@
 #include "runtime/draw.h"
 #include "runtime/stream.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 // Which calls that wait for the device are refused while the capture lasts: of all threads, of the thread
 // that began it, or none. To wait for a stream or an event of the capture is refused always.
@@ -33,7 +33,8 @@ struct CapturedRandom {
   uint64_t drawn = 0;   // at this point of the capture, since its begin
   uint64_t needed = 0;  // by each replay: a checkpointed part is drawn again from where it was before
   std::shared_ptr<Draw> for_host;  // where a replay begins, in stream order, for operators that the CPU runs
-  c10::DataPtr for_kernels;        // the same, in memory of the device, for kernels
+  c10::DataPtr for_kernels;        // the same, in memory of the device; null if the plugin has no kernels
+  bool kernels_draw = false;
 };
 
 // Numbers that an operator in a capture draws: each replay gives it others.
@@ -46,8 +47,9 @@ struct CapturedDraw {
 
 class Capture : public std::enable_shared_from_this<Capture> {
  public:
-  Capture(const Stream& origin, CaptureMode mode, std::vector<std::shared_ptr<PhiloxState>> generators,
-          bool takes_notes);
+  // `randoms`: the generators it may draw from. Their memory is not from the pool of the capture, in which
+  // work that is captured earlier may use the same block, and would overwrite it at each replay.
+  Capture(const Stream& origin, CaptureMode mode, std::vector<CapturedRandom> randoms, bool takes_notes);
 
   // From begin() to end() its streams are found by capture_of().
   void begin();
@@ -144,4 +146,4 @@ void refuse_in_capture(const Stream& stream, const char* what, const char* remed
   if (any_capture()) detail::refuse_if_capturing(stream, what, remedy);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

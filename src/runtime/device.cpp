@@ -12,11 +12,11 @@
 #include <span>
 #include <sstream>
 
-#include "immortal.h"
-#include "plugin/utf8.h"
+#include "base/immortal.h"
+#include "base/utf8.h"
 #include "runtime/failure.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 namespace {
 
 using detail::device_slots;
@@ -50,7 +50,7 @@ DeviceInfo read_info(DeviceIndex device, int32_t plugins_index) {
   plug_device_info given{};
   given.size = sizeof given;
   given.alignment = 1;
-  check(runtime().device_info(plugins_index, &given), "device_info", device);
+  check(runtime_table().device_info(plugins_index, &given), "device_info", device);
   DeviceInfo info;
   info.name = given.name == nullptr ? active_module().name : as_utf8(given.name);
   info.bus_id = as_utf8(given.bus_id);
@@ -102,7 +102,7 @@ Devices find_devices() {
   Devices devices;
   try {
     int32_t count = 0;
-    check(runtime().device_count(&count), "device_count", -1);
+    check(runtime_table().device_count(&count), "device_count", -1);
     TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '",
                 active_module().name, "' counts ", count, " devices. PyTorch has room for 127.");
     for (int32_t plugins_index : visible_devices(count)) {
@@ -149,7 +149,7 @@ void refuse_forked() {
 // afterwards.
 void shut_down() {
   if (is_forked()) return;
-  if (runtime().shutdown != nullptr) runtime().shutdown();
+  if (runtime_table().shutdown != nullptr) runtime_table().shutdown();
   print_recorded_failures();
   for (DeviceSlot& slot : devices().slots()) slot.life = Life::kEnded;
 }
@@ -228,8 +228,8 @@ void detail::open_device(DeviceIndex device) {
   if (slot.life == Life::kOpen) return;
   static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
   TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
-  if (runtime().device_open != nullptr) {
-    check(runtime().device_open(slot.plugins_index), "device_open", device);
+  if (runtime_table().device_open != nullptr) {
+    check(runtime_table().device_open(slot.plugins_index), "device_open", device);
   }
   slot.life = Life::kOpen;
 }
@@ -260,4 +260,4 @@ void check(plug_status status, const char* what, DeviceIndex device) {
   TORCH_CHECK(false, message);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -16,7 +16,7 @@
 
 #include "runtime/active_module.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 using c10::DeviceIndex;
 inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
@@ -112,4 +112,4 @@ void ensure_open(DeviceIndex device) {
   if (C10_UNLIKELY(!is_open(device))) detail::open_device(device);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

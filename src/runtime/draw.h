@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <mutex>
 
-#include "spin_lock.h"
+#include "base/spin_lock.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 struct Draw {
   uint64_t seed;
@@ -42,4 +42,4 @@ class PhiloxState {
   Draw place_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -6,17 +6,18 @@
 #include "runtime/failure.h"
 #include "runtime/launch_trace.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 Event::Event(DeviceIndex device, bool with_timing) : device_(device), with_timing_(with_timing) {
   ensure_open(device);
   if (!active_module().has_streams()) return;
   const uint32_t flags = with_timing ? PLUG_EVENT_TIMING : 0;
-  check(runtime().event_create(plugin_index(device), flags, &handle_), "event_create", device);
+  check(runtime_table().event_create(plugin_index(device), flags, &handle_), "event_create", device);
 }
 
 Event::~Event() {
-  if (handle_ != nullptr && may_give_back(device_)) runtime().event_destroy(plugin_index(device_), handle_);
+  if (handle_ != nullptr && may_give_back(device_))
+    runtime_table().event_destroy(plugin_index(device_), handle_);
 }
 
 void Event::record(const Stream& stream) {
@@ -25,7 +26,8 @@ void Event::record(const Stream& stream) {
   ensure_open(device_);
   recorded_at_ = std::chrono::steady_clock::now();
   if (handle_ == nullptr) return;
-  check(runtime().event_record(plugin_index(device_), handle_, stream.handle()), "event_record", device_);
+  check(runtime_table().event_record(plugin_index(device_), handle_, stream.handle()), "event_record",
+        device_);
   const auto capture = capture_of(stream);
   is_recorded_ = true;
   is_captured_ = capture != nullptr;
@@ -51,8 +53,8 @@ void Event::block(const Stream& stream) const {
   };
   check(launch(describe,
                [&] {
-                 return runtime().event_wait(plugin_index(device_), handle_, plugin_index(stream.device()),
-                                             queue);
+                 return runtime_table().event_wait(plugin_index(device_), handle_,
+                                                   plugin_index(stream.device()), queue);
                }),
         "event_wait", device_);
 }
@@ -73,7 +75,7 @@ bool Event::is_ready() const {
   ensure_open(device_);
   refuse_captured("Asking for an event");
   if (handle_ == nullptr) return true;
-  const plug_status status = runtime().event_query(plugin_index(device_), handle_);
+  const plug_status status = runtime_table().event_query(plugin_index(device_), handle_);
   if (status == PLUG_NOT_READY) return false;
   check(status, "event_query", device_);
   return true;
@@ -91,14 +93,14 @@ void Event::synchronize() const {
                     .handle = nullptr,
                     .call = "event_sync"};
     };
-    check(launch(describe, [&] { return runtime().event_sync(plugin_index(device_), handle_); }),
+    check(launch(describe, [&] { return runtime_table().event_sync(plugin_index(device_), handle_); }),
           "event_sync", device_);
   }
   throw_recorded_failure(device_);
 }
 
 void Event::wait_quietly() const noexcept {
-  if (handle_ != nullptr && is_open(device_)) runtime().event_sync(plugin_index(device_), handle_);
+  if (handle_ != nullptr && is_open(device_)) runtime_table().event_sync(plugin_index(device_), handle_);
 }
 
 double Event::milliseconds_until(const Event& end) const {
@@ -107,12 +109,12 @@ double Event::milliseconds_until(const Event& end) const {
   if (handle_ == nullptr) {
     return std::chrono::duration<double, std::milli>(end.recorded_at_ - recorded_at_).count();
   }
-  TORCH_CHECK(runtime().event_elapsed != nullptr, "Device '", active_module().name,
+  TORCH_CHECK(runtime_table().event_elapsed != nullptr, "Device '", active_module().name,
               "' cannot time events: its plugin has no event_elapsed.");
   int64_t nanoseconds = 0;
-  check(runtime().event_elapsed(plugin_index(device_), handle_, end.handle_, &nanoseconds), "event_elapsed",
-        device_);
+  check(runtime_table().event_elapsed(plugin_index(device_), handle_, end.handle_, &nanoseconds),
+        "event_elapsed", device_);
   return static_cast<double>(nanoseconds) * 1e-6;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -9,7 +9,7 @@
 
 #include "runtime/stream.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 class Capture;
 
@@ -49,4 +49,4 @@ class Event {
   std::chrono::steady_clock::time_point recorded_at_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -13,11 +13,11 @@
 #include <typeinfo>
 #include <utility>
 
-#include "immortal.h"
-#include "plugin/utf8.h"
+#include "base/immortal.h"
+#include "base/utf8.h"
 #include "runtime/sequence.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 namespace {
 
 struct Slot {
@@ -173,4 +173,4 @@ void print_recorded_failures() {
 
 void listen_to_plugin_reports() { set_report_handler(on_report); }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

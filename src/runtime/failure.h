@@ -9,7 +9,7 @@
 
 #include "runtime/device.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 void record_failure(DeviceIndex device, std::exception_ptr failure);
 // The same, of a job: the text says which.
@@ -26,4 +26,4 @@ void print_recorded_failures();
 // Makes host->report() end up here.
 void listen_to_plugin_reports();
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 struct Gate::State {
   std::mutex lock;
@@ -37,7 +37,7 @@ class Gate::Job final : public HostJob {
 };
 
 Gate::Gate(const Stream& stream, std::chrono::duration<double> limit) : state_(std::make_shared<State>()) {
-  TORCH_CHECK(runtime().host_func != nullptr, "A stream of device '", active_module().name,
+  TORCH_CHECK(runtime_table().host_func != nullptr, "A stream of device '", active_module().name,
               "' cannot be held: its plugin has no host_func.");
   stream.enqueue(HostJobPtr(std::make_unique<Job>(state_, limit).release()));
 }
@@ -54,4 +54,4 @@ bool Gate::wait_until_reached() const {
   return !state_->is_open;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

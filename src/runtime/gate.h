@@ -9,11 +9,11 @@
 
 #include "runtime/stream.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 class Gate {
  public:
-  Gate(const Stream& stream, std::chrono::duration<double> limit);
+  explicit Gate(const Stream& stream, std::chrono::duration<double> limit = std::chrono::minutes(1));
   ~Gate() { open(); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -29,4 +29,4 @@ class Gate {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -11,10 +11,10 @@
 #include <mutex>
 #include <optional>
 
-#include "immortal.h"
+#include "base/immortal.h"
 #include "runtime/capture.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 namespace {
 
 // Seed and offset.
@@ -184,4 +184,4 @@ void HostGenerator::seed_for_run() {
   generator_.set_current_seed(mix({replay_->seed, replay_->offset + offset_}));
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

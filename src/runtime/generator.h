@@ -14,7 +14,7 @@
 #include "runtime/draw.h"
 #include "runtime/stream.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 class PhiloxGenerator final : public c10::GeneratorImpl {
  public:
@@ -69,4 +69,4 @@ class HostGenerator {
   uint64_t offset_ = 0;
 };
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -1,6 +1,6 @@
 #include "runtime/launch_trace.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 constinit std::atomic<LaunchListener*> detail::launch_listener{nullptr};
 
@@ -8,4 +8,4 @@ void listen_to_launches(LaunchListener* listener) noexcept {
   detail::launch_listener.store(listener, std::memory_order_release);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -10,7 +10,7 @@
 
 #include "runtime/stream.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 struct Launch {
   enum class Kind : uint8_t {
@@ -82,4 +82,4 @@ plug_status launch(const Describe& describe, const Call& call) {
   return observed.finish(call());
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -3,7 +3,7 @@
 #include "runtime/capture.h"
 #include "runtime/launch_trace.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 namespace {
 
 void note_in_capture(const Stream& stream, const char* what, uint64_t bytes) {
@@ -30,8 +30,9 @@ void copy_memory(const plug_mem& to, const plug_mem& from, uint64_t bytes, const
                   .to = &to,
                   .from = &from};
   };
-  check(launch(describe, [&] { return runtime().copy(plugin_index(device), handle, &to, &from, bytes); }),
-        "copy", device);
+  check(
+      launch(describe, [&] { return runtime_table().copy(plugin_index(device), handle, &to, &from, bytes); }),
+      "copy", device);
 }
 
 void fill_memory(const plug_mem& to, uint8_t byte, uint64_t bytes, const Stream& stream) {
@@ -48,8 +49,9 @@ void fill_memory(const plug_mem& to, uint8_t byte, uint64_t bytes, const Stream&
                   .bytes = bytes,
                   .to = &to};
   };
-  check(launch(describe, [&] { return runtime().mem_fill(plugin_index(device), handle, &to, byte, bytes); }),
+  check(launch(describe,
+               [&] { return runtime_table().mem_fill(plugin_index(device), handle, &to, byte, bytes); }),
         "mem_fill", device);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

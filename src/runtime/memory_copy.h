@@ -3,7 +3,7 @@
 
 #include "runtime/stream.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 // Host memory that is not pinned has been read or written when this returns.
 void copy_memory(const plug_mem& to, const plug_mem& from, uint64_t bytes, const Stream& stream);
@@ -11,4 +11,4 @@ void copy_memory(const plug_mem& to, const plug_mem& from, uint64_t bytes, const
 // Only for a plugin with mem_fill.
 void fill_memory(const plug_mem& to, uint8_t byte, uint64_t bytes, const Stream& stream);
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -5,7 +5,7 @@
 #include <array>
 #include <atomic>
 
-namespace torchplug {
+namespace torchplug::runtime {
 namespace {
 
 constexpr uint64_t kAside = 64;  // so that threads seldom meet at the counter they share
@@ -55,4 +55,4 @@ const char* name_of_sequence(uint64_t sequence) noexcept {
   return entry.sequence.load(std::memory_order_relaxed) == sequence ? name : nullptr;
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
-namespace torchplug {
+#include "base/namespaces.h"
+
+namespace torchplug::runtime {
 
 // Never the same twice, and never zero.
 uint64_t next_sequence() noexcept;
@@ -15,4 +17,4 @@ uint64_t next_sequence(const char* name) noexcept;
 // What next_sequence was told; null if that was nothing or too long ago.
 const char* name_of_sequence(uint64_t sequence) noexcept;
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

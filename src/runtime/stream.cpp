@@ -11,14 +11,14 @@
 #include <tuple>
 #include <vector>
 
-#include "immortal.h"
-#include "plugin/record.h"
+#include "base/immortal.h"
+#include "plugin/layers/emulated_capture.h"
 #include "runtime/capture.h"
 #include "runtime/failure.h"
 #include "runtime/launch_trace.h"
 #include "runtime/sequence.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 namespace {
 
 // The streams known so far of one device. StreamId 0 is the default stream; id n is known_[n - 1]. Adding
@@ -76,7 +76,8 @@ class StreamTable {
 
   c10::StreamId make(DeviceIndex device, int priority) {
     Entry entry{nullptr, priority};
-    check(runtime().stream_create(plugin_index(device), priority, &entry.handle), "stream_create", device);
+    check(runtime_table().stream_create(plugin_index(device), priority, &entry.handle), "stream_create",
+          device);
     return add(entry);
   }
 
@@ -147,8 +148,8 @@ Stream Stream::from_native(DeviceIndex device, void* native) {
   ensure_open(device);
   require_streams();
   auto* handle = static_cast<plug_stream>(native);
-  if (runtime().stream_import != nullptr) {
-    check(runtime().stream_import(plugin_index(device), native, &handle), "stream_import", device);
+  if (runtime_table().stream_import != nullptr) {
+    check(runtime_table().stream_import(plugin_index(device), native, &handle), "stream_import", device);
   }
   return {device, table(device).id_of(handle)};
 }
@@ -168,7 +169,7 @@ void Stream::enqueue(HostJobPtr job) const {
     if (const auto capture = capture_of(*this)) capture->note(job->name());
   }
   // Without host_func only a stream that captures takes jobs.
-  auto* enqueue_job = runtime().host_func != nullptr ? runtime().host_func : record_host_func;
+  auto* enqueue_job = runtime_table().host_func != nullptr ? runtime_table().host_func : record_host_func;
   plug_stream queue = handle();
   const auto describe = [&] {
     return Launch{.kind = Launch::Kind::kHost,
@@ -206,7 +207,7 @@ bool Stream::is_idle() const {
   ensure_open(device_);
   refuse_in_capture(*this, "Asking whether a stream is done", "Ask before the capture or after a replay.");
   if (!active_module().has_streams()) return true;
-  const plug_status status = runtime().stream_query(plugin_index(device_), handle());
+  const plug_status status = runtime_table().stream_query(plugin_index(device_), handle());
   if (status == PLUG_NOT_READY) return false;
   check(status, "stream_query", device_);
   return true;
@@ -220,7 +221,7 @@ void Stream::synchronize() const {
     const auto describe = [&] {
       return Launch{.kind = Launch::Kind::kSync, .stream = *this, .handle = queue, .call = "stream_sync"};
     };
-    check(launch(describe, [&] { return runtime().stream_sync(plugin_index(device_), queue); }),
+    check(launch(describe, [&] { return runtime_table().stream_sync(plugin_index(device_), queue); }),
           "stream_sync", device_);
   }
   throw_recorded_failure(device_);
@@ -234,9 +235,9 @@ plug_stream Stream::table_handle() const { return table(device_).entry(id_).hand
 
 void* Stream::native_handle() const {
   ensure_open(device_);
-  if (runtime().stream_native == nullptr) return handle();
+  if (runtime_table().stream_native == nullptr) return handle();
   void* native = nullptr;
-  check(runtime().stream_native(plugin_index(device_), handle(), &native), "stream_native", device_);
+  check(runtime_table().stream_native(plugin_index(device_), handle(), &native), "stream_native", device_);
   return native;
 }
 
@@ -260,8 +261,9 @@ void synchronize_device(DeviceIndex device) {
                   .handle = nullptr,
                   .call = "device_sync"};
   };
-  check(launch(describe, [&] { return runtime().device_sync(plugin_index(device)); }), "device_sync", device);
+  check(launch(describe, [&] { return runtime_table().device_sync(plugin_index(device)); }), "device_sync",
+        device);
   throw_recorded_failure(device);
 }
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

@@ -11,7 +11,7 @@
 
 #include "runtime/device.h"
 
-namespace torchplug {
+namespace torchplug::runtime {
 
 // Work for the host, run in stream order: once, or, enqueued on a stream that captures, at every replay.
 class HostJob {
@@ -105,4 +105,4 @@ class PrivateStream {
 // Waits for all streams of the device, then throws what failed on it.
 void synchronize_device(DeviceIndex device);
 
-}  // namespace torchplug
+}  // namespace torchplug::runtime

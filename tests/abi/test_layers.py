@@ -34,15 +34,32 @@ NEUTRAL = re.compile(
     r"\b(?:GPU_MEMCPY|GPU_MEMSET|GPU_USER_ANNOTATION|CUDA_SYNC|kLinkAsyncCpuGpu)\b"
 )
 
-# What each part of the core may include of the others.
-LAYERS = {
-    "plugin": {"plugin"},
-    "runtime": {"plugin", "runtime"},
-    "aten": {"plugin", "runtime", "aten"},
-    "profiler": {"plugin", "runtime", "profiler"},
-    "autocast": {"autocast"},
-    "distributed": {"plugin", "runtime", "aten", "distributed"},
+# The folders of the core, from the lowest on: each includes itself and what it stands on. The same order as in
+# src/base/namespaces.h; `aten` is a module of several folders with an order of their own.
+STANDS_ON = {
+    "base": set(),
+    "plugin": {"base"},
+    "plugin/layers": {"base", "plugin"},
+    "runtime": {"base", "plugin", "plugin/layers"},
+    "memory": {"runtime"},
+    "sharing": {"memory"},
+    "capture": {"memory"},
+    "aten/tensor": {"memory", "capture"},
+    "aten/host": {"aten/tensor"},
+    "aten/plan": {"aten/host"},
+    "aten/kernel": {"aten/plan"},
+    "aten/fallback": {"aten/plan"},
+    "aten/op": {"aten/kernel", "aten/fallback"},
+    "aten/layouts": {"aten/op"},
+    "aten/shims": {"aten/op"},
+    "aten": {"aten/layouts", "aten/shims"},
+    "autocast": {"base"},
+    "profiler": {"memory"},
+    "distributed": {"aten"},
+    "pytorch": {"sharing", "aten", "autocast", "profiler", "distributed"},
+    "python": {"pytorch"},
 }
+MOST_CONCEPTS = 20
 
 EXTENSION_HEADER = ROOT / "include" / "torchplug" / "torchplug.hpp"
 
@@ -80,11 +97,39 @@ def test_the_core_names_no_device(path):
     assert not named, f"{path} names {named}"
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_a_layer_of_the_core_includes_only_what_lies_below(layer):
-    for path in (ROOT / "src" / layer).iterdir():
-        included = set(re.findall(r'#include "(\w+)/', path.read_text())) - {"torchplug"}
-        assert included <= LAYERS[layer], f"{path} includes {included - LAYERS[layer]}"
+def everything_below(folder):
+    direct = STANDS_ON[folder]
+    return direct.union(*(everything_below(lower) for lower in direct))
+
+
+def folder_of(path):
+    return path.relative_to(ROOT / "src").parent.as_posix()
+
+
+def test_every_folder_of_the_core_has_its_place():
+    assert {folder_of(path) for path in CORE_SOURCES} == STANDS_ON.keys()
+
+
+@pytest.mark.parametrize("path", CORE_SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_of_the_core_includes_only_what_its_folder_stands_on(path):
+    folder = folder_of(path)
+    included = {str(Path(name).parent) for name in re.findall(r'#include "([^"]+)"', path.read_text())}
+    above = included - {"torchplug", folder} - everything_below(folder)
+    assert not above, f"{path} includes {above}"
+
+
+@pytest.mark.parametrize("path", CORE_SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_folder_of_the_core_is_a_namespace(path):
+    module = folder_of(path).split("/")[0]
+    opened = re.findall(r"^namespace torchplug(?:::(\w+))?[^\n]*\{", path.read_text(), re.MULTILINE)
+    public = path.name in ("extension.cpp", "namespaces.h")
+    assert public or set(opened) == {module}
+
+
+@pytest.mark.parametrize("folder", STANDS_ON)
+def test_a_folder_of_the_core_has_few_enough_concepts_to_survey(folder):
+    concepts = {path.stem for path in (ROOT / "src" / folder).iterdir() if path.is_file()}
+    assert len(concepts) <= MOST_CONCEPTS, f"{folder}: {sorted(concepts)}"
 
 
 def test_the_core_includes_nothing_of_python():

@@ -1,6 +1,6 @@
 // Making a plugin the device of a process: once, one, and from start to end.
 
-#include "activate.h"
+#include "pytorch/activate.h"
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
@@ -13,10 +13,8 @@
 #include "serial.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 TEST(Activate, gives_the_device_its_plugins_name) {
   alone([] {
@@ -147,4 +145,4 @@ TEST(Activate, an_older_plugin_is_a_whole_device) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -11,13 +11,11 @@
 #include <random>
 #include <set>
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "sim_device.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
@@ -236,4 +234,4 @@ TEST(AllocatorFragmentation, segments_that_grow_in_place_take_no_more) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -9,14 +9,12 @@
 #include <random>
 #include <string_view>
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "runtime/event.h"
 #include "sim_device.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 constexpr size_t kUnit = 512;
 constexpr int kThreads = 4;
@@ -194,4 +192,4 @@ TEST(AllocatorFuzz, the_same_with_segments_that_grow_in_place) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -6,13 +6,12 @@
 #include <barrier>
 #include <random>
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "sim_device.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
 
-using namespace torchplug_test;
 using c10::CachingAllocator::StatArray;
 
 DeviceAllocator& allocator() { return DeviceAllocator::instance(); }
@@ -214,4 +213,4 @@ TEST(AllocatorStatistics, a_peak_that_several_threads_reach_together_is_not_miss
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -1,16 +1,14 @@
 // Fitting a kernel's schema to PyTorch's operators: which forms it serves, and why it serves none.
 
-#include "aten/binding.h"
+#include "aten/kernel/binding.h"
 
 #include <algorithm>
 
-#include "aten/operator_facts.h"
+#include "aten/plan/operator_facts.h"
 #include "harness.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using torchplug_test::expect_says;
 
 // Keeps warnings instead of printing them.
 class Warnings final : public c10::WarningHandler {
@@ -125,4 +123,4 @@ TEST(Binding, a_schema_that_fits_nothing_is_not_used_and_one_warning_says_why) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

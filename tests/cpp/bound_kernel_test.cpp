@@ -16,13 +16,12 @@
 #include <ATen/ops/sum.h>
 
 #include "kernels_device.h"
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "runtime/generator.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
 
-using namespace torchplug_test;
 using Tensors = std::vector<at::Tensor>;
 
 uint64_t by_kernel(const std::string& op) { return ledger_count(op, Way::kKernel, Reason::kNone); }
@@ -408,4 +407,4 @@ TEST(BoundKernel, what_a_kernel_writes_so_reaches_the_caller_through_strides) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -8,15 +8,13 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/zeros.h>
 
+#include "capture/graph.h"
 #include "runtime/generator.h"
-#include "runtime/graph.h"
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 // Captures `work` on a stream of its own, after having run it there once.
 void capture_into(Graph& graph, const std::function<void()>& work, CaptureMode mode = CaptureMode::kGlobal) {
@@ -193,4 +191,4 @@ TEST(Capture, a_plugin_that_refuses_what_is_captured_is_heard) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

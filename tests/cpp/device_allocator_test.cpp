@@ -1,7 +1,7 @@
 // The caching allocator: what is given out again, when, and what the statistics say. Each test begins
 // with a fresh pool.
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 
 #include <cstring>
 #include <latch>
@@ -9,10 +9,8 @@
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 constexpr size_t kBytes = 4096;
 constexpr size_t kMiB = size_t{1} << 20;
@@ -303,4 +301,4 @@ TEST(DeviceAllocator, what_one_thread_allocated_another_may_free) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -6,14 +6,12 @@
 
 #include <cstdlib>
 
-#include "activate.h"
 #include "harness.h"
+#include "pytorch/activate.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 at::Tensor empty_on_device(at::IntArrayRef sizes, int index = 0) {
   return at::empty(sizes, at::device(device(index)).dtype(at::kFloat));
@@ -125,4 +123,4 @@ TEST(Device, a_device_is_opened_by_its_first_use) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

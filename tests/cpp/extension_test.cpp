@@ -10,15 +10,7 @@
 
 namespace {
 
-using torchplug_test::alone;
-using torchplug_test::device;
-using torchplug_test::error_of;
-using torchplug_test::expect_one_sentence;
-using torchplug_test::expect_says;
-using torchplug_test::Gate;
-using torchplug_test::numbers;
-using torchplug_test::on_device;
-using torchplug_test::on_sim;
+using namespace torchplug::tests;
 
 TEST(Extension, says_which_plugin_it_runs_on) {
   on_sim([] {
@@ -50,7 +42,7 @@ TEST(Extension, the_plugins_functions_take_native_streams_and_places_in_memory) 
         1);
     const at::Tensor expected = at::full({8}, 0.0);
     expected.narrow(0, 2, 4).copy_(numbers({8}).narrow(0, 4, 4));
-    torchplug_test::expect_same(to, expected);
+    expect_same(to, expected);
   });
 }
 
@@ -112,7 +104,7 @@ TEST(Extension, a_stream_made_elsewhere_carries_work_memory_and_events) {
     stream.synchronize();
     c10::Event done(c10::kPrivateUse1);
     {
-      Gate gate{torchplug::Stream(stream)};
+      Gate gate{torchplug::runtime::Stream(stream)};
       at::Tensor y = x.add(1).mul(3);
       done.record(stream);
       EXPECT_FALSE(done.query());
@@ -120,7 +112,7 @@ TEST(Extension, a_stream_made_elsewhere_carries_work_memory_and_events) {
       y.record_stream(other);
       x.record_stream(stream);
       gate.open();
-      torchplug_test::expect_same(y, numbers({64}).add(1).mul(3));
+      expect_same(y, numbers({64}).add(1).mul(3));
     }
     EXPECT_TRUE(done.query());
     EXPECT_EQ(torchplug::plugin_runtime().stream_query(1, made), PLUG_OK);
@@ -133,7 +125,7 @@ TEST(Extension, memory_used_on_a_stream_made_elsewhere_waits_for_it) {
     const c10::Stream stream = torchplug::stream_from_external(native_of(0, made), 0);
     c10::DataPtr data = torchplug::allocate(1 << 20, torchplug::default_stream(0));
     const void* address = data.get();
-    Gate gate{torchplug::Stream(stream)};
+    Gate gate{torchplug::runtime::Stream(stream)};
     torchplug::record_stream(data, stream);
     data.clear();
     const c10::DataPtr meanwhile = torchplug::allocate(1 << 20, torchplug::default_stream(0));
@@ -200,7 +192,7 @@ TEST(Extension, a_job_runs_between_the_work_before_and_after_it) {
     const c10::StreamGuard guard(stream);
     at::Tensor x = on_device(numbers({64}));
     torchplug::synchronize_device(0);
-    Gate gate{torchplug::Stream(stream)};
+    Gate gate{torchplug::runtime::Stream(stream)};
     x.add_(1);
     torchplug::enqueue(stream, [view = static_cast<float*>(torchplug::host_view_of(x))] {
       for (int i = 0; i < 64; ++i) view[i] *= 3;
@@ -208,7 +200,7 @@ TEST(Extension, a_job_runs_between_the_work_before_and_after_it) {
     x.add_(2);
     EXPECT_FALSE(stream.query()) << "nothing waited for the gate";
     gate.open();
-    torchplug_test::expect_same(x, numbers({64}).add(1).mul(3).add(2));
+    expect_same(x, numbers({64}).add(1).mul(3).add(2));
   });
 }
 
@@ -247,7 +239,7 @@ TEST(Extension, recorded_memory_is_not_given_out_before_the_other_stream_is_done
     const c10::Stream other = torchplug::stream_from_pool();
     c10::DataPtr data = torchplug::allocate(1 << 20, home);
     const void* address = data.get();
-    Gate gate{torchplug::Stream(other)};
+    Gate gate{torchplug::runtime::Stream(other)};
     torchplug::record_stream(data, other);
     data.clear();
     EXPECT_NE(torchplug::allocate(1 << 20, home).get(), address);
@@ -285,7 +277,7 @@ TEST(Extension, on_a_synchronous_device_a_job_runs_at_once_and_no_host_view_is_g
 
 TEST(Extension, a_place_in_memory_without_addresses_is_a_base_and_an_offset) {
   alone([] {
-    torchplug::activate(torchplug_test::plugin_path("opaque"));
+    torchplug::activate(plugin_path("opaque"));
     const at::Tensor x = on_device(numbers({8}));
     const plug_mem whole = torchplug::memory_of(x);
     const plug_mem part = torchplug::memory_of(x.narrow(0, 3, 2));

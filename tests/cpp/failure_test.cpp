@@ -11,17 +11,15 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
+#include "memory/host_allocator.h"
 #include "runtime/event.h"
-#include "runtime/host_allocator.h"
 #include "runtime/sequence.h"
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 // The sequence number of the job that fails.
 uint64_t fail_on(const Stream& stream, const std::string& text) {
@@ -251,4 +249,4 @@ TEST(Failure, is_thrown_at_the_call_itself_when_launches_block) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

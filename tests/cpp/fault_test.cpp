@@ -1,22 +1,20 @@
 // Things that go wrong on purpose: what fails, when, and what the core makes of it.
 
-#include "plugin/fault.h"
+#include "plugin/layers/fault.h"
 
 #include <ATen/ops/add.h>
 
 #include <cstdlib>
 
-#include "plugin/fault_list.h"
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
+#include "memory/host_allocator.h"
+#include "plugin/layers/fault_list.h"
 #include "runtime/event.h"
-#include "runtime/host_allocator.h"
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 void on_faulty_sim(const std::function<void()>& body) {
   ::setenv("TORCHPLUG_LAYERS", "fault", 1);
@@ -190,4 +188,4 @@ TEST(Faults, a_lost_device_answers_nothing_else_and_the_others_go_on) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

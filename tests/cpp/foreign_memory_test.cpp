@@ -1,30 +1,23 @@
 // Memory that the allocator did not make, as extensions bring it in: what tensors over it compute, and when
 // it goes back to its owner.
 
-#include "runtime/foreign_memory.h"
+#include "memory/foreign_memory.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
 
 #include <atomic>
 
-#include "aten/backend_meta.h"
-#include "runtime/address_index.h"
-#include "runtime/block_pool.h"
+#include "aten/tensor/backend_meta.h"
+#include "memory/address_index.h"
+#include "memory/block_pool.h"
 #include "sim_device.h"
 #include "tensors.h"
 #include "torchplug/torchplug.hpp"
 
 namespace {
 
-using torchplug_test::alone;
-using torchplug_test::device;
-using torchplug_test::error_of;
-using torchplug_test::expect_same;
-using torchplug_test::expect_says;
-using torchplug_test::Gate;
-using torchplug_test::numbers;
-using torchplug_test::on_sim;
+using namespace torchplug::tests;
 
 // Memory that a vendor's library takes from the device by itself.
 void* vendors_memory(size_t bytes) {
@@ -39,7 +32,7 @@ void free_vendors_memory(void* base) {
 
 TEST(ForeignMemory, operators_compute_on_it) {
   on_sim([] {
-    torchplug::ensure_open(0);
+    torchplug::runtime::ensure_open(0);
     int freed = 0;
     void* base = vendors_memory(24);
     {
@@ -59,19 +52,19 @@ TEST(ForeignMemory, operators_compute_on_it) {
       expect_same(tensor, numbers({2, 3}).add(1));
       EXPECT_EQ(freed, 0);
     }
-    torchplug::finish_releases();
+    torchplug::memory::finish_releases();
     EXPECT_EQ(freed, 1);
-    EXPECT_EQ(torchplug::find_block(base), nullptr);
+    EXPECT_EQ(torchplug::memory::find_block(base), nullptr);
   });
 }
 
 TEST(ForeignMemory, it_is_not_counted_as_the_allocators) {
   on_sim([] {
-    torchplug::ensure_open(0);
+    torchplug::runtime::ensure_open(0);
     void* base = vendors_memory(4096);
-    const auto before = torchplug::DeviceAllocator::instance().getDeviceStats(0);
+    const auto before = torchplug::memory::DeviceAllocator::instance().getDeviceStats(0);
     const at::Tensor tensor = torchplug::from_blob(base, {1024}, std::nullopt, at::kFloat, 0);
-    const auto after = torchplug::DeviceAllocator::instance().getDeviceStats(0);
+    const auto after = torchplug::memory::DeviceAllocator::instance().getDeviceStats(0);
     EXPECT_EQ(after.allocated_bytes[0].current, before.allocated_bytes[0].current);
     EXPECT_EQ(after.reserved_bytes[0].current, before.reserved_bytes[0].current);
   });
@@ -79,7 +72,7 @@ TEST(ForeignMemory, it_is_not_counted_as_the_allocators) {
 
 TEST(ForeignMemory, it_goes_back_when_the_streams_that_used_it_have_passed) {
   on_sim([] {
-    torchplug::ensure_open(0);
+    torchplug::runtime::ensure_open(0);
     const c10::Stream side = torchplug::stream_from_pool(0, 0);
     std::atomic<bool> freed{false};
     void* base = vendors_memory(16);
@@ -90,20 +83,20 @@ TEST(ForeignMemory, it_goes_back_when_the_streams_that_used_it_have_passed) {
     tensor.fill_(3);
     torchplug::synchronize_device(0);
     {
-      Gate gate{torchplug::Stream(side)};
+      Gate gate{torchplug::runtime::Stream(side)};
       tensor.record_stream(side);
       tensor = at::Tensor();
       EXPECT_FALSE(freed);
       gate.open();
     }
-    torchplug::finish_releases();
+    torchplug::memory::finish_releases();
     EXPECT_TRUE(freed);
   });
 }
 
 TEST(ForeignMemory, ranges_that_overlap_are_all_right) {
   on_sim([] {
-    torchplug::ensure_open(0);
+    torchplug::runtime::ensure_open(0);
     void* base = vendors_memory(64);
     char* bytes = static_cast<char*>(base);
     const at::Tensor whole = torchplug::from_blob(base, {16}, std::nullopt, at::kFloat, 0);
@@ -112,33 +105,33 @@ TEST(ForeignMemory, ranges_that_overlap_are_all_right) {
     expect_same(part, numbers({16}).narrow(0, 4, 4).contiguous());
     part = at::Tensor();
     expect_same(whole.sin(), numbers({16}).sin());
-    EXPECT_NE(torchplug::find_block(bytes + 60), nullptr);
+    EXPECT_NE(torchplug::memory::find_block(bytes + 60), nullptr);
   });
 }
 
 TEST(ForeignMemory, memory_without_a_host_view_is_staged) {
   on_sim([] {
-    torchplug::ensure_open(0);
+    torchplug::runtime::ensure_open(0);
     char* base = static_cast<char*>(vendors_memory(1024));
     {
       // Inside an allocation: the plugin gives views of whole ones.
       const at::Tensor tensor = torchplug::from_blob(base + 512, {4}, std::nullopt, at::kFloat, 0);
-      EXPECT_TRUE(torchplug::has_hidden_blocks());
+      EXPECT_TRUE(torchplug::memory::has_hidden_blocks());
       EXPECT_EQ(torchplug::host_view_of(tensor), nullptr);
       tensor.copy_(numbers({4}));
       expect_same(tensor.erf(), numbers({4}).erf());
       tensor.cumsum_(0);
       expect_same(tensor, numbers({4}).cumsum(0));
     }
-    torchplug::finish_releases();
-    EXPECT_FALSE(torchplug::has_hidden_blocks());
+    torchplug::memory::finish_releases();
+    EXPECT_FALSE(torchplug::memory::has_hidden_blocks());
   });
 }
 
 TEST(ForeignMemory, a_device_without_addresses_takes_it_by_its_base) {
   alone([] {
-    torchplug::activate(torchplug_test::plugin_path("opaque"));
-    torchplug::ensure_open(0);
+    torchplug::activate(plugin_path("opaque"));
+    torchplug::runtime::ensure_open(0);
     void* base = vendors_memory(64);
     const at::Tensor tensor = torchplug::from_blob(base, {4, 2}, at::IntArrayRef{1, 4}, at::kFloat, 0);
     EXPECT_NE(tensor.data_ptr(), base) << "no address";
@@ -153,27 +146,27 @@ TEST(ForeignMemory, a_device_without_addresses_takes_it_by_its_base) {
 // As DLPack and at::from_blob make them: PyTorch's own DataPtr over the plugin's memory.
 TEST(ForeignMemory, a_storage_that_pytorch_made_is_adopted) {
   on_sim([] {
-    torchplug::ensure_open(0);
+    torchplug::runtime::ensure_open(0);
     void* base = vendors_memory(16);
     int freed = 0;
     {
       const at::Tensor tensor =
           at::from_blob(base, {4}, [&](void*) { ++freed; }, at::device(device()).dtype(at::kFloat), device());
       expect_says(error_of([&] { tensor.cpu(); }), {"does not belong to device 'sim'", "from_blob"});
-      torchplug::adopt_storage(tensor.storage());
-      torchplug::adopt_storage(tensor.storage());
+      torchplug::memory::adopt_storage(tensor.storage());
+      torchplug::memory::adopt_storage(tensor.storage());
       tensor.copy_(numbers({4}));
       expect_same(tensor.abs(), numbers({4}).abs());
       EXPECT_EQ(freed, 0);
     }
-    torchplug::finish_releases();
+    torchplug::memory::finish_releases();
     EXPECT_EQ(freed, 1);
   });
 }
 
 TEST(ForeignMemory, notes_on_a_tensor_are_an_extensions_to_make) {
   on_sim([] {
-    const at::Tensor tensor = torchplug_test::on_device(numbers({4}));
+    const at::Tensor tensor = on_device(numbers({4}));
     EXPECT_TRUE(torchplug::backend_notes(tensor).empty());
     torchplug::set_backend_notes(tensor, {{"format", "blocked"}});
     EXPECT_EQ(torchplug::backend_notes(tensor.detach()).at("format"), "blocked");

@@ -12,10 +12,8 @@
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 PhiloxGenerator& philox(const at::Generator& generator) {
   return *at::check_generator<PhiloxGenerator>(generator);
@@ -176,4 +174,4 @@ TEST(Generator, threads_draw_numbers_that_no_other_thread_gets) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -20,11 +20,15 @@
 #include <type_traits>
 #include <typeinfo>
 
+#include "base/namespaces.h"
+
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 #endif
 
-namespace torchplug_test {
+namespace torchplug::tests {
+
+using namespace pytorch;
 
 // The library made of tests/plugins/<name>.c.
 inline std::string plugin_path(const std::string& name) { return TEST_PLUGINS "/" + name + ".so"; }
@@ -115,4 +119,4 @@ inline bool eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-}  // namespace torchplug_test
+}  // namespace torchplug::tests

@@ -1,16 +1,14 @@
 // Pinned host memory: what is given out again, when, and what the statistics say.
 
-#include "runtime/host_allocator.h"
+#include "memory/host_allocator.h"
 
 #include <cstring>
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "sim_device.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 at::HostAllocator& allocator() { return host_allocator(); }
 
@@ -175,4 +173,4 @@ TEST(HostAllocator, many_threads_never_hold_the_same_memory) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -17,10 +17,9 @@
 
 #include "kernels_device.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
 
-using namespace torchplug_test;
 using Sizes = std::vector<int64_t>;
 using Tensors = std::vector<at::Tensor>;
 
@@ -339,4 +338,4 @@ TEST(KernelArguments, a_number_beyond_the_signed_ones_is_unsigned) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -6,17 +6,17 @@
 #include <functional>
 #include <string>
 
-#include "activate.h"
 #include "harness.h"
 #include "kernels.h"
+#include "pytorch/activate.h"
 #include "tensors.h"
 
-namespace torchplug_test {
+namespace torchplug::tests {
 
 // Runs `body` in a process of its own whose device is the kernels plugin's.
 inline void on_kernels(const std::function<void()>& body) {
   alone([&] {
-    torchplug::activate(plugin_path("kernels"));
+    activate(plugin_path("kernels"));
     body();
   });
 }
@@ -78,4 +78,4 @@ inline void refused_as_by_cpu(const Operation& operation, const std::vector<at::
   EXPECT_THROW(operation(copies_of(arguments, device())), c10::Error);
 }
 
-}  // namespace torchplug_test
+}  // namespace torchplug::tests

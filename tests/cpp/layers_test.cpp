@@ -1,17 +1,15 @@
 // Which layers there are, and in which order they stand.
 
-#include "plugin/layers.h"
+#include "plugin/layers/layers.h"
 
 #include <cstdlib>
 #include <cstring>
 
-#include "activate.h"
 #include "harness.h"
+#include "pytorch/activate.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 void with_layers(const char* wish, const std::function<void()>& body) {
   alone([&] {
@@ -66,4 +64,4 @@ TEST(Layers, a_name_given_twice_is_one_sentence) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

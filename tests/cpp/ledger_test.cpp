@@ -1,13 +1,13 @@
 // The account of how operators ran.
 
-#include "aten/ledger.h"
+#include "aten/plan/ledger.h"
 
 #include <algorithm>
 #include <thread>
 
 #include "harness.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
 
 std::vector<LedgerEntry> lines_of(const std::string& op) {
@@ -95,7 +95,7 @@ TEST(Ledger, time_is_measured_while_it_is_asked_for) {
   EXPECT_EQ(LedgerTimer().nanoseconds(), 0u);
   time_ledger(true);
   const LedgerTimer timer;
-  EXPECT_TRUE(torchplug_test::eventually([&] { return timer.nanoseconds() > 0; }));
+  EXPECT_TRUE(eventually([&] { return timer.nanoseconds() > 0; }));
   time_ledger(false);
   EXPECT_EQ(LedgerTimer().nanoseconds(), 0u);
 }
@@ -111,4 +111,4 @@ TEST(Ledger, every_way_has_a_name_and_every_reason_but_none_a_text) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -7,17 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "runtime/event.h"
 #include "runtime/failure.h"
 #include "shadow_device.h"
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 struct Loss {
   const char* function;
@@ -127,4 +125,4 @@ TEST(Failure, of_a_function_that_is_no_loss_is_thrown_at_the_call_and_the_device
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -1,15 +1,13 @@
 // What happens when memory is short: what is given up first, what the error says, what may be set; and memory
 // that comes from somewhere else.
 
-#include "runtime/device_allocator.h"
-#include "runtime/memory_history.h"
-#include "runtime/memory_snapshot.h"
+#include "memory/device_allocator.h"
+#include "memory/memory_history.h"
+#include "memory/memory_snapshot.h"
 #include "sim_device.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
@@ -321,4 +319,4 @@ TEST(MemoryHistory, a_snapshot_shows_every_block_of_every_segment) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

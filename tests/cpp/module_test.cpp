@@ -1,7 +1,7 @@
 // Loading a plugin: what is refused, in which words, and what of an older or newer table is taken over.
 
 #include "plugin/module.h"
-#include "plugin/serialize.h"
+#include "plugin/layers/serialize.h"
 
 #include <cstddef>
 #include <cstring>
@@ -12,15 +12,8 @@
 #include "harness.h"
 #include "serial.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using torchplug_test::alone;
-using torchplug_test::error_of;
-using torchplug_test::expect_one_sentence;
-using torchplug_test::expect_says;
-using torchplug_test::exported;
-using torchplug_test::plugin_path;
 
 std::string refusal_of(const std::string& path) {
   const std::string text = error_of([&] { load_module(path); });
@@ -238,4 +231,4 @@ TEST(Adoption, every_function_of_a_serialized_plugin_is_called_under_the_lock) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

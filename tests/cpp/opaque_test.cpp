@@ -3,15 +3,13 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/relu.h>
 
-#include "activate.h"
 #include "harness.h"
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
+#include "pytorch/activate.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 // A test of the opaque device, in a process of its own.
 void on_opaque_device(const std::function<void()>& body) {
@@ -121,4 +119,4 @@ TEST(Opaque, freed_memory_goes_back_to_the_plugin_and_comes_again) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -1,20 +1,19 @@
 // Two calls share a plan exactly if nothing differs that can decide what their outputs look like.
 
-#include "aten/plan_key.h"
+#include "aten/plan/plan_key.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/DefaultDtype.h>
 
-#include "aten/plan_cache.h"
+#include "aten/plan/plan_cache.h"
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
 
-using namespace torchplug_test;
 using Stack = std::vector<c10::IValue>;
 
 bool same_key(const Stack& a, const Stack& b, bool with_scalars = false) {
@@ -200,4 +199,4 @@ TEST(PlanCache, is_bounded_and_a_plan_in_use_outlives_its_place) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -43,10 +43,9 @@ void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memo
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
 
-using namespace torchplug_test;
 using torch::jit::Stack;
 
 // An operator as the dispatcher calls it for the device, without the boxing around it.
@@ -168,4 +167,4 @@ TEST(Plan, the_first_call_and_the_next_agree_bit_for_bit) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

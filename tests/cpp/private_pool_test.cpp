@@ -1,12 +1,10 @@
 // Memory pools of a capture's or a user's own: what goes there, what stays there, and for how long.
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "sim_device.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 constexpr size_t kBytes = 4096;
 constexpr size_t kMiB = size_t{1} << 20;
@@ -180,4 +178,4 @@ TEST(PrivatePool, an_end_without_a_beginning_is_refused) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

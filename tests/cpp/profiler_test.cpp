@@ -2,6 +2,7 @@
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
+#include <latch>
 
 #include <cstdlib>
 
@@ -11,10 +12,8 @@
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 // A reading that took no time.
 std::vector<ClockReading> exact(int64_t device, int64_t host) { return {{device, host, host}}; }
@@ -309,4 +308,4 @@ TEST(DeviceTrace, a_kernel_that_declines_leaves_no_work) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

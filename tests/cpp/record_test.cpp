@@ -1,7 +1,7 @@
 // Captures that torchplug records for a plugin that has none: a list that replays carry out through the
 // plugin.
 
-#include "plugin/record.h"
+#include "plugin/layers/emulated_capture.h"
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/cat.h>
@@ -13,15 +13,13 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sum.h>
 
+#include "capture/graph.h"
 #include "kernels_device.h"
 #include "plugin/call_copy.h"
 #include "runtime/generator.h"
-#include "runtime/graph.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 void capture_into(Graph& graph, const std::function<void()>& work) {
   work();
@@ -34,7 +32,7 @@ TEST(Record, a_plugin_without_capture_gets_it) {
   on_kernels([] {
     active_module();
     EXPECT_TRUE(active_module().records_captures);
-    EXPECT_NE(runtime().capture_begin, nullptr);
+    EXPECT_NE(runtime_table().capture_begin, nullptr);
   });
 }
 
@@ -224,4 +222,4 @@ TEST(CallCopy, keeps_all_that_a_call_points_at) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -6,16 +6,14 @@
 #include <thread>
 #include <vector>
 
-#include "activate.h"
 #include "harness.h"
-#include "plugin/serialize.h"
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
+#include "plugin/layers/serialize.h"
+#include "pytorch/activate.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 // Runs `body` on so many threads, which begin together.
 void on_threads(int count, const std::function<void(int)>& body) {
@@ -114,4 +112,4 @@ TEST(Serialize, others_may_call_while_a_thread_waits_for_a_device) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

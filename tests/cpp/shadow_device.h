@@ -5,11 +5,11 @@
 #include <functional>
 #include <string>
 
-#include "activate.h"
 #include "harness.h"
+#include "pytorch/activate.h"
 #include "shadow.h"
 
-namespace torchplug_test {
+namespace torchplug::tests {
 
 inline uint64_t count_of(const char* function) {
   return exported<decltype(shadow_count)>(plugin_path("shadow"), "shadow_count")(function);
@@ -24,9 +24,9 @@ inline void on_shadow(const std::function<void()>& body) {
   alone([&] {
     ::setenv("TORCHPLUG_SHADOW_SIM", SIM_LIBRARY, 1);
     ::setenv("TORCHPLUG_SIM_MEMORY", "64MiB", 1);
-    torchplug::activate(plugin_path("shadow"));
+    activate(plugin_path("shadow"));
     body();
   });
 }
 
-}  // namespace torchplug_test
+}  // namespace torchplug::tests

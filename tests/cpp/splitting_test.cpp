@@ -2,14 +2,12 @@
 
 #include <c10/core/AllocatorConfig.h>
 
-#include "runtime/device_allocator.h"
-#include "runtime/memory_snapshot.h"
+#include "memory/device_allocator.h"
+#include "memory/memory_snapshot.h"
 #include "sim_device.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 constexpr size_t kKiB = size_t{1} << 10;
 constexpr size_t kMiB = size_t{1} << 20;
@@ -246,4 +244,4 @@ TEST(ExpandableSegments, a_plugin_that_cannot_grow_in_place_is_asked_for_pieces)
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -15,10 +15,12 @@
 #include <exception>
 #include <string>
 
-#include "activate.h"
-#include "aten/ledger.h"
+#include "aten/plan/ledger.h"
+#include "torchplug/torchplug.hpp"
 
 namespace {
+
+using namespace torchplug::aten;
 
 void require(bool holds, const char* promise) {
   TORCH_CHECK(holds, "It does not hold that ", promise, ".");
@@ -75,12 +77,12 @@ void compute(const c10::Device& device) {
 }
 
 void print_ledger() {
-  require(!torchplug::ledger_entries().empty(), "the ledger has what ran");
+  require(!ledger_entries().empty(), "the ledger has what ran");
   std::printf("\n%-32s %-7s %6s %10s  %s\n", "operator", "way", "count", "bytes", "reason");
-  for (const torchplug::LedgerEntry& entry : torchplug::ledger_entries()) {
-    std::printf("%-32s %-7s %6llu %10llu  %s\n", entry.op.c_str(), torchplug::way_name(entry.way),
+  for (const LedgerEntry& entry : ledger_entries()) {
+    std::printf("%-32s %-7s %6llu %10llu  %s\n", entry.op.c_str(), way_name(entry.way),
                 static_cast<unsigned long long>(entry.count), static_cast<unsigned long long>(entry.bytes),
-                torchplug::reason_text(entry.reason));
+                reason_text(entry.reason));
   }
 }
 

@@ -10,10 +10,8 @@
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 TEST(Stream, work_runs_in_the_order_given) {
   on_sim([] {
@@ -223,4 +221,4 @@ TEST(SynchronousDevice, has_the_default_stream_alone_and_events_that_are_ready) 
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -7,19 +7,17 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "aten/ledger.h"
+#include "aten/plan/ledger.h"
+#include "harness.h"
 #include "runtime/device.h"
 
-namespace torchplug_test {
+namespace torchplug::tests {
 
-inline c10::Device device(int index = 0) {
-  return {torchplug::kDeviceType, static_cast<c10::DeviceIndex>(index)};
-}
+inline c10::Device device(int index = 0) { return {kDeviceType, static_cast<c10::DeviceIndex>(index)}; }
 
 inline at::Tensor on_device(const at::Tensor& tensor, int index = 0) { return tensor.to(device(index)); }
 
@@ -33,7 +31,7 @@ inline at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype = at::kFlo
 // The device's tensor is what the CPU's is: type, shape, strides and every value.
 inline void expect_same(const at::Tensor& actual, const at::Tensor& expected) {
   ASSERT_TRUE(actual.defined());
-  EXPECT_EQ(actual.device().type(), torchplug::kDeviceType);
+  EXPECT_EQ(actual.device().type(), kDeviceType);
   EXPECT_EQ(actual.scalar_type(), expected.scalar_type());
   ASSERT_EQ(actual.sizes(), expected.sizes());
   EXPECT_TRUE(expected.numel() == 0 || actual.strides() == expected.strides()) << actual.strides();
@@ -47,11 +45,11 @@ inline void expect_close(const at::Tensor& actual, const at::Tensor& expected) {
 }
 
 // How often an operator ran one way for one reason.
-inline uint64_t ledger_count(const std::string& op, torchplug::Way way, torchplug::Reason reason) {
-  for (const torchplug::LedgerEntry& entry : torchplug::ledger_entries()) {
+inline uint64_t ledger_count(const std::string& op, Way way, Reason reason) {
+  for (const LedgerEntry& entry : ledger_entries()) {
     if (entry.op == op && entry.way == way && entry.reason == reason) return entry.count;
   }
   return 0;
 }
 
-}  // namespace torchplug_test
+}  // namespace torchplug::tests

@@ -11,17 +11,15 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "runtime/event.h"
 #include "runtime/failure.h"
 #include "runtime/gate.h"
 #include "sim_device.h"
 #include "tensors.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 constexpr int kThreads = 8;
 
@@ -197,7 +195,7 @@ TEST(Threads, a_device_lost_under_all_of_them_tells_each_and_the_other_device_go
 TEST(Gate, holds_a_stream_until_it_is_opened_from_whatever_thread) {
   on_sim([] {
     const Stream stream = new_stream();
-    const auto gate = std::make_unique<torchplug::Gate>(stream, std::chrono::seconds(60));
+    const auto gate = std::make_unique<Gate>(stream, std::chrono::seconds(60));
     EXPECT_TRUE(gate->wait_until_reached());
     EXPECT_FALSE(stream.is_idle());
     std::jthread([&] { gate->open(); }).join();
@@ -207,4 +205,4 @@ TEST(Gate, holds_a_stream_until_it_is_opened_from_whatever_thread) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

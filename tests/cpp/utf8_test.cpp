@@ -1,8 +1,8 @@
-#include "plugin/utf8.h"
+#include "base/utf8.h"
 
-#include <gtest/gtest.h>
+#include "harness.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
 
 TEST(Utf8, text_of_any_language_stays_as_it_is) {
@@ -21,4 +21,4 @@ TEST(Utf8, a_byte_that_is_none_of_it_becomes_a_question_mark) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -5,10 +5,8 @@
 
 #include "validated.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 struct Broken {
   const char* plugin;
@@ -256,4 +254,4 @@ TEST(Validate, a_reservation_is_mapped_in_whole_units_once_and_unmapped_before_i
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

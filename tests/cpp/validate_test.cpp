@@ -6,15 +6,13 @@
 #include <cstring>
 #include <set>
 
-#include "runtime/device_allocator.h"
+#include "memory/device_allocator.h"
 #include "runtime/event.h"
 #include "tensors.h"
 #include "validated.h"
 
-namespace torchplug {
+namespace torchplug::tests {
 namespace {
-
-using namespace torchplug_test;
 
 // ---- what the core may do wrong ----
 
@@ -376,4 +374,4 @@ TEST(Validate, finds_nothing_in_a_little_of_everything) {
 }
 
 }  // namespace
-}  // namespace torchplug
+}  // namespace torchplug::tests

@@ -6,11 +6,11 @@
 #include <latch>
 #include <string>
 
-#include "plugin/validate.h"
-#include "plugin/validate_messages.h"
+#include "plugin/layers/validate.h"
+#include "plugin/layers/validate_messages.h"
 #include "sim_device.h"
 
-namespace torchplug_test {
+namespace torchplug::tests {
 
 using Body = std::function<void(const plug_runtime&)>;
 
@@ -20,8 +20,8 @@ inline void validated(const std::string& path, const Body& body, const char* mod
     ::setenv("TORCHPLUG_VALIDATE", mode, 1);
     ::setenv("TORCHPLUG_SIM_DEVICES", "2", 1);
     ::setenv("TORCHPLUG_LOG", "4", 1);
-    torchplug::Module& module = torchplug::load_module(path);
-    torchplug::insert_validate(module);
+    Module& module = load_module(path);
+    insert_validate(module);
     if (module.runtime.device_open != nullptr) {
       ASSERT_EQ(module.runtime.device_open(0), PLUG_OK);
       ASSERT_EQ(module.runtime.device_open(1), PLUG_OK);
@@ -35,13 +35,13 @@ inline void on_validated_sim(const Body& body) { validated(SIM_LIBRARY, body); }
 // The call was refused for this reason.
 inline void expect_refused(plug_status status, const std::string& id) {
   EXPECT_EQ(status, PLUG_INVALID);
-  const std::string said = torchplug::take_plugin_error();
+  const std::string said = take_plugin_error();
   EXPECT_TRUE(said.starts_with("VALIDATE-" + id + ": ")) << said;
   expect_one_sentence(said);
 }
 
 inline uint64_t found(const std::string& id) {
-  for (const torchplug::ValidationMessage& message : torchplug::validation_messages()) {
+  for (const ValidationMessage& message : validation_messages()) {
     if (message.id == "VALIDATE-" + id) return message.count;
   }
   return 0;
@@ -49,7 +49,7 @@ inline uint64_t found(const std::string& id) {
 
 inline void* allocate(const plug_runtime& runtime, uint64_t bytes) {
   void* base = nullptr;
-  EXPECT_EQ(runtime.mem_alloc(0, bytes, &base), PLUG_OK) << torchplug::take_plugin_error();
+  EXPECT_EQ(runtime.mem_alloc(0, bytes, &base), PLUG_OK) << take_plugin_error();
   return base;
 }
 
@@ -71,4 +71,4 @@ class Held {
   std::latch opened_{1};
 };
 
-}  // namespace torchplug_test
+}  // namespace torchplug::tests

@@ -1,0 +1,312 @@
+#include "aten/fallback/host_kernel.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/clone.h>
+
+#include <atomic>
+
+#include "aten/fallback/operator_job.h"
+#include "aten/host/host_scope.h"
+#include "aten/fallback/whole_copy.h"
+#include "aten/plan/shape.h"
+#include "aten/tensor/storage.h"
+#include "runtime/capture.h"
+#include "runtime/generator.h"
+#include "runtime/launch_trace.h"
+
+namespace torchplug::aten {
+namespace {
+
+// A host scalar is read when the operator is called, not when it runs.
+at::Tensor keep_host_scalar(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->is_wrapped_number() ? tensor : at::clone(tensor);
+}
+
+}  // namespace
+
+uint64_t HostPlan::next_id() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+HostKernel::HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key)
+    : facts_(facts), host_key_(host_key) {
+  const auto& arguments = facts.handle.schema().arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto* optional = arguments[i].type()->castRaw<c10::OptionalType>();
+    const auto kind = optional != nullptr ? optional->getElementType()->kind() : arguments[i].type()->kind();
+    if (kind == c10::TypeKind::GeneratorType) generator_argument_ = i;
+  }
+}
+
+uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind) {
+  if (kind == LoanKind::kMetadata) return run_now(stack, stream, kind, nullptr);
+  if (!can_plan(key)) {
+    refuse_in_capture(key, stream);
+    return run_now(stack, stream, kind, nullptr);
+  }
+  if (kind == LoanKind::kStage) return run_staged(stack, key, stream);
+  std::shared_ptr<const HostPlan> plan = plans_.find(key);
+  if (C10_UNLIKELY(plan == nullptr)) {
+    const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+    if (!facts_.is_structured || !is_proven(arguments)) return run_first(stack, key, stream, kind);
+    plan = plan_by_shape(arguments);
+    plans_.insert(key, plan);
+  }
+  run_planned(stack, *plan, stream);
+  return 0;
+}
+
+// A staged call runs at once. Its plan is for captures.
+uint64_t HostKernel::run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
+  const HostPlan* known = plans_.peek(key);
+  if (C10_UNLIKELY(known == nullptr)) return run_first(stack, key, stream, LoanKind::kStage);
+  if (!is_capturing(stream)) return run_now(stack, stream, LoanKind::kStage, nullptr);
+  capture_staged(stack, *plans_.find(key), stream);
+  return 0;
+}
+
+void HostKernel::refuse_in_capture(const PlanKey& key, const Stream& stream) const {
+  const auto capture = capture_of(stream);
+  if (capture == nullptr) return;
+  if (key.has_host_tensor()) {
+    capture->refuse(
+        facts_.name +
+        " cannot be captured in a graph with a tensor of the host, which may have changed when the "
+        "graph is replayed. Copy the tensor to the device before the capture.");
+  }
+  capture->refuse(
+      facts_.name +
+      " cannot be captured in a graph, since what its results look like depends on data. Leave it "
+      "outside of the capture.");
+}
+
+// The first call of a kind.
+uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
+                               LoanKind kind) {
+  refuse_unplanned(stream, facts_.name);
+  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+  const uint64_t call_kind = facts_.is_structured ? kind_of_call(arguments) : 0;
+  std::shared_ptr<HostPlan> learnt;
+  const uint64_t bytes = run_now(stack, stream, kind, &learnt);
+  if (facts_.is_structured) set_proven(call_kind);
+  if (learnt != nullptr) plans_.insert(key, std::move(learnt));
+  return bytes;
+}
+
+// Without a plan go: operators of other libraries, whose kernels may be Python or shape their results
+// by data and not say so; results that are not single tensors, shapes that data decide, and host tensors
+// that the caller may change before the operator runs; and what must see the deterministic mode of the call,
+// not of a later moment.
+bool HostKernel::can_plan(const PlanKey& key) const {
+  if (!facts_.is_aten || !facts_.returns_tensors || key.has_host_tensor()) return false;
+  if (host_key_ != c10::DispatchKey::CPU || facts_.refuses_determinism) return false;
+  if (facts_.has_deterministic_way && at::globalContext().deterministicAlgorithms()) return false;
+  return !facts_.shape_needs_data || (facts_.takes_host_indices && !key.has_mask());
+}
+
+// What the operator takes from its surroundings becomes the CPU's: the device and the generator.
+HostGenerator HostKernel::replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const {
+  for (c10::IValue& value : arguments) {
+    if (value.isDevice() && value.toDevice().type() == kDeviceType) value = c10::Device(c10::kCPU);
+  }
+  if (!generator_argument_) return {};
+  c10::IValue& argument = arguments[*generator_argument_];
+  HostGenerator generator(argument.isNone() ? default_generator(stream.device()) : argument.toGenerator(),
+                          stream);
+  argument = generator.generator();
+  return generator;
+}
+
+uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
+                             std::shared_ptr<HostPlan>* learnt) const {
+  Loan loan(kind, stream);
+  loan.add_all(torch::jit::last(stack, facts_.argument_count), facts_.writes);
+  loan.open();
+  torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
+  replace_ambient(work, stream);
+  run_on_host(work, stream, kind);
+  loan.settle();
+  if (learnt != nullptr) *learnt = learn(loan, work);
+  torch::jit::drop(stack, facts_.argument_count);
+  for (c10::IValue& value : work) {
+    replace_tensors(value, [&](const at::Tensor& tensor) {
+      return is_plain(tensor) ? loan.result(tensor) : move_to_device(tensor, stream.device());
+    });
+    stack.push_back(std::move(value));
+  }
+  stream.synchronize_if_blocking();
+  return loan.bytes_moved();
+}
+
+// On borrowed memory this is the device's work, if done by the host's processor.
+void HostKernel::run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const {
+  const auto run = [&]() -> plug_status {
+    const HostScope scope;
+    facts_.handle.redispatchBoxed(c10::DispatchKeySet(host_key_), &work);
+    return PLUG_OK;
+  };
+  if (kind != LoanKind::kBorrow) {
+    run();
+    return;
+  }
+  const auto describe = [&] {
+    return Launch{.kind = Launch::Kind::kHost,
+                  .stream = stream,
+                  .handle = stream.handle(),
+                  .call = "host_view",
+                  .name = facts_.name,
+                  .is_here = true};
+  };
+  launch(describe, run);
+}
+
+std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results) {
+  if (loan.has_resized()) return nullptr;
+  auto plan = std::make_shared<HostPlan>();
+  size_t shaped = 0;
+  for (const c10::IValue& value : results) {
+    const at::Tensor& result = value.toTensor();
+    HostPlan::Output output;
+    if (result.defined()) {
+      if (!is_plain(result) || result.is_quantized()) return nullptr;
+      if (result.is_conj() || result.is_neg()) return nullptr;
+      output.argument = loan.position_of(result);
+      if (output.argument < 0 && loan.shares_memory(result)) return nullptr;
+      output.is_shaped = output.argument >= 0 && loan.is_shaped(output.argument);
+      if (output.is_shaped) ++shaped;
+    }
+    output.shape = OutputShape::of(result);
+    plan->outputs.push_back(std::move(output));
+  }
+  return shaped == loan.shaped_count() ? plan : nullptr;
+}
+
+std::shared_ptr<HostPlan> HostKernel::plan_by_shape(Arguments arguments) const {
+  auto plan = std::make_shared<HostPlan>();
+  for (OutputShape& shape : shape_structured(facts_, arguments)) plan->outputs.push_back({std::move(shape)});
+  return plan;
+}
+
+// Outputs that came empty look as the kernel would have made them, before it runs.
+void HostKernel::shape_outputs(const torch::jit::Stack& stack, const HostPlan& plan) const {
+  for (const HostPlan::Output& output : plan.outputs) {
+    if (C10_LIKELY(!output.is_shaped)) continue;
+    const at::Tensor tensor = tensor_argument(stack, output.argument);
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(output.shape.sizes, output.shape.strides);
+    fit_storage(tensor);
+  }
+}
+
+void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+  shape_outputs(stack, plan);
+  const bool is_captured = is_capturing(stream);
+  const bool in_order = runtime_table().host_func != nullptr || is_captured;
+  auto job = OperatorJob::take(facts_);
+  if (is_captured) job->set_repeated();
+  fill_arguments(*job, torch::jit::last(stack, facts_.argument_count), stream, in_order);
+  c10::SmallVector<at::Tensor, 4> results;
+  for (const HostPlan::Output& output : plan.outputs) {
+    if (output.is_new()) {
+      results.push_back(empty_on(stream, output.shape));
+      job->add_output(results.back());
+      continue;
+    }
+    results.push_back(output.argument >= 0 ? tensor_argument(stack, output.argument) : at::Tensor());
+    job->add_output({});
+  }
+  torch::jit::drop(stack, facts_.argument_count);
+  if (in_order) {
+    job->take_thread_count();
+    stream.enqueue(HostJobPtr(job.release()));
+  } else {
+    stream.run_here(*job);
+  }
+  for (at::Tensor& result : results) stack.emplace_back(std::move(result));
+}
+
+// The arguments as the CPU's kernel sees them. Those of a job that runs later are the job's own.
+void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream,
+                                bool later) const {
+  torch::jit::Stack& filled = job.arguments();
+  for (const c10::IValue& value : arguments) {
+    if (value.isTensor() && is_on_device(value.toTensor())) {
+      filled.emplace_back(job.alias(value.toTensor()));
+      continue;
+    }
+    filled.push_back(value);
+    if (!value.isTensor() && !value.isList()) continue;
+    // The caller may change a list before the operator runs.
+    const bool is_tensors = value.isTensorList() || value.isOptionalTensorList();
+    if (later && value.isList() && !is_tensors) filled.back() = value.deepcopy();
+    replace_tensors(filled.back(), [&](const at::Tensor& tensor) {
+      if (is_on_device(tensor)) return job.alias(tensor);
+      return later ? keep_host_scalar(tensor) : tensor;
+    });
+  }
+  job.set_generator(replace_ambient(filled, stream));
+}
+
+// A staged call in the order of the stream: copies to host memory of the job's own, the CPU's kernel there,
+// and copies back.
+void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+  shape_outputs(stack, plan);
+  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+  Loan loan(LoanKind::kStage, stream);
+  loan.add_all(arguments, facts_.writes);
+  loan.open_in_order();
+  auto job = OperatorJob::take(facts_);
+  job->set_repeated();
+  job->arguments() = loan.host_arguments(arguments);
+  for (c10::IValue& value : job->arguments()) {
+    if (value.isList() && !value.isTensorList() && !value.isOptionalTensorList()) value = value.deepcopy();
+    if (value.isTensor() && value.toTensor().defined() && !loan.shares_memory(value.toTensor()))
+      value = keep_host_scalar(value.toTensor());
+  }
+  job->set_generator(replace_ambient(job->arguments(), stream));
+  c10::SmallVector<at::Tensor, 4> results;
+  c10::SmallVector<std::pair<at::Tensor, at::Tensor>, 4> made;  // on the device, on the host
+  for (const HostPlan::Output& output : plan.outputs) {
+    if (output.is_new()) {
+      results.push_back(empty_on(stream, output.shape));
+      made.emplace_back(results.back(), empty_pinned_like(results.back()));
+      job->add_host_output(made.back().second);
+      continue;
+    }
+    results.push_back(output.argument >= 0 ? tensor_argument(stack, output.argument) : at::Tensor());
+    job->add_host_output({});
+  }
+  job->take_thread_count();
+  stream.enqueue(HostJobPtr(job.release()));
+  loan.settle();
+  for (const auto& [there, here] : made) {
+    write_storage(here.storage().data(), *there.storage().unsafeGetStorageImpl(), 0, there.storage().nbytes(),
+                  stream);
+  }
+  torch::jit::drop(stack, facts_.argument_count);
+  for (at::Tensor& result : results) stack.emplace_back(std::move(result));
+}
+
+// The device tensor in the given place among those that the arguments hold.
+at::Tensor HostKernel::tensor_argument(const torch::jit::Stack& stack, int64_t place) const {
+  at::Tensor found;
+  for (const c10::IValue& value : torch::jit::last(stack, facts_.argument_count)) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (is_on_device(tensor) && place-- == 0) found = tensor;
+    });
+  }
+  return found;
+}
+
+bool HostKernel::is_proven(Arguments arguments) const {
+  const uint64_t kind = kind_of_call(arguments);
+  std::lock_guard lock(proven_lock_);
+  return proven_.contains(kind);
+}
+
+void HostKernel::set_proven(uint64_t kind) {
+  std::lock_guard lock(proven_lock_);
+  proven_.insert(kind);
+}
+
+}  // namespace torchplug::aten

@@ -1,0 +1,81 @@
+#pragma once
+// An operator carried out by PyTorch's CPU kernel on the device's tensors.
+// In the capture of a graph a call with a plan becomes a job for the replays, with or without a host view.
+// Where the plugin gives a host view, a call whose plan is known only allocates its outputs and lets the
+// CPU kernel write them: on the stream if the plugin has host_func, else at once. The first call of a kind
+// waits for the stream, runs at once, and learns the plan from its result; so what depends on the
+// arguments' metadata is refused at the call, and only what depends on data fails later.
+
+#include <ATen/core/stack.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "aten/fallback/operator_job.h"
+#include "aten/host/loan.h"
+#include "aten/plan/operator_facts.h"
+#include "aten/plan/plan_cache.h"
+#include "aten/plan/shape.h"
+
+namespace torchplug::aten {
+
+// What the outputs of a call look like.
+struct HostPlan {
+  uint64_t id = next_id();  // no other plan's, ever
+
+  struct Output {
+    OutputShape shape;
+    int64_t argument = -1;   // the place, among the tensor arguments, of the one it is; -1: a new tensor
+    bool is_shaped = false;  // the argument comes without elements and gets this shape
+
+    bool is_new() const { return shape.is_tensor && argument < 0; }
+  };
+  std::vector<Output> outputs;
+
+ private:
+  static uint64_t next_id();
+};
+
+class HostKernel {
+ public:
+  // `host_key`: under which the CPU has its kernel. Only those of plain tensors are planned.
+  HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key);
+
+  // Replaces the arguments on the stack by the results. Returns the bytes moved for it.
+  uint64_t run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind);
+
+  // The plan of a borrowing call, if there is one already; the calling thread's until it calls an operator.
+  const HostPlan* peek(const PlanKey& key) const { return plans_.peek(key); }
+
+ private:
+  bool can_plan(const PlanKey& key) const;
+  uint64_t run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream);
+  uint64_t run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind);
+  void capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
+  void refuse_in_capture(const PlanKey& key, const Stream& stream) const;
+  uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
+                   std::shared_ptr<HostPlan>* learnt) const;
+  void run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const;
+  void run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
+  void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
+  at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;
+  void shape_outputs(const torch::jit::Stack& stack, const HostPlan& plan) const;
+  std::shared_ptr<HostPlan> plan_by_shape(Arguments arguments) const;
+  static std::shared_ptr<HostPlan> learn(const Loan& loan, Arguments results);
+  HostGenerator replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const;
+
+  bool is_proven(Arguments arguments) const;
+  void set_proven(uint64_t kind);
+
+  const OperatorFacts& facts_;
+  c10::DispatchKey host_key_;
+  std::optional<size_t> generator_argument_;
+  PlanCache<HostPlan> plans_;
+  mutable std::mutex proven_lock_;
+  std::unordered_set<uint64_t> proven_;
+};
+
+}  // namespace torchplug::aten

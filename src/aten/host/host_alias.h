@@ -1,0 +1,36 @@
+#pragma once
+// A CPU tensor that lies on the memory of a device tensor, through the plugin's host view.
+// Made once and pointed at one tensor after the other, since making a tensor costs more than what a
+// small operator computes. It owns no memory. Belongs to one call at a time.
+
+#include <ATen/core/Tensor.h>
+
+#include "base/namespaces.h"
+
+namespace torchplug::aten {
+
+class HostAlias {
+ public:
+  HostAlias();
+
+  // Looks like `original` from here on, and lies on its memory.
+  void point_at(const at::Tensor& original);
+  // The same, for an original of the same dtype, sizes and strides as the last.
+  void move_to(const at::Tensor& original);
+  // The same, for an original that shares its storage with that of `sibling`.
+  void point_at(const at::Tensor& original, const HostAlias& sibling);
+
+  const at::Tensor& tensor() const { return tensor_; }
+  at::Tensor& tensor() { return tensor_; }
+  // Becomes another tensor if somebody else holds it or its storage, as an operator that keeps one would.
+  // Whether it stayed the one it was.
+  bool let_go();
+
+ private:
+  void take_place(const c10::TensorImpl& shown);
+  void take_shape(const at::Tensor& original);
+
+  at::Tensor tensor_;
+};
+
+}  // namespace torchplug::aten

@@ -1,0 +1,96 @@
+#pragma once
+// CPU tensors that stand for device tensors while a CPU kernel runs: how every operator without a
+// kernel of the plugin's is carried out.
+//   borrow    the CPU tensors lie on the device memory itself, through the plugin's host view
+//   stage     they lie on copies of just the bytes the tensors span
+//   metadata  they lie on nothing: for views, which touch no data
+// Tensors that share device memory share CPU memory, so aliasing is what it was. A Loan belongs to
+// one call on one thread.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+#include <c10/util/SmallVector.h>
+
+#include <vector>
+
+#include "aten/tensor/arguments.h"
+#include "aten/tensor/transfer.h"
+#include "runtime/stream.h"
+
+namespace torchplug::aten {
+
+enum class LoanKind { kBorrow, kStage, kMetadata };
+
+class Loan {
+ public:
+  Loan(LoanKind kind, const Stream& stream) : kind_(kind), stream_(stream) {}
+
+  // First name every tensor, then open, then ask for the CPU tensor of each.
+  void add(const at::Tensor& tensor, bool written);
+  // Every device tensor among an operator's arguments.
+  void add_all(Arguments arguments, const std::vector<bool>& writes);
+  // Waits for the stream: the kernel may run at once.
+  void open();
+  // For staging in a capture: does not wait. What is copied is there in the order of the stream, and so is
+  // what settle() copies back.
+  void open_in_order();
+  at::Tensor host_tensor(const at::Tensor& tensor) const;
+  // The arguments with the CPU tensors in place of the device's.
+  torch::jit::Stack host_arguments(Arguments arguments) const;
+
+  // After the kernel: what it wrote or resized reaches the device tensors.
+  void settle();
+  // The device tensor for a CPU tensor that the kernel returned. An original or a view of one stays
+  // that; anything else is copied to the device.
+  at::Tensor result(const at::Tensor& host);
+  // The place, among the tensors added, of the one a returned CPU tensor stands for; -1 if none.
+  int64_t position_of(const at::Tensor& host) const;
+  bool shares_memory(const at::Tensor& host) const;
+
+  // Whether the kernel gave a shape to the tensor in the given place, which came without elements: how
+  // outputs are made that are not known beforehand.
+  bool is_shaped(int64_t position) const { return entries_[static_cast<size_t>(position)].is_shaped; }
+  size_t shaped_count() const;
+  // Whether it changed the shape, or moved the memory, of a tensor that had elements.
+  bool has_resized() const { return has_resized_; }
+  uint64_t bytes_moved() const { return bytes_moved_; }
+
+ private:
+  // A run of host memory for a run of one device storage.
+  struct Buffer {
+    c10::StorageImpl* storage;
+    ByteSpan span;
+    bool written;
+    c10::Storage host;
+    const void* data;
+    size_t bytes;
+  };
+  struct Entry {
+    at::Tensor original;
+    at::Tensor host;
+    size_t buffer;
+    bool written;
+    bool is_shaped = false;
+  };
+
+  size_t find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written);
+  void merge_buffers();
+  void fill(Buffer& buffer, c10::Allocator& allocator);
+  void make_host_tensors();
+  static at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer);
+  void fit_storage(size_t place);
+  void write_back(const Entry& entry);
+  void settle_shape(Entry& entry);
+  static void settle_quantizer(const Entry& entry);
+  static at::Tensor make_view(const Entry& entry, const at::Tensor& host);
+  const Entry* find(const at::Tensor& original) const;
+
+  LoanKind kind_;
+  Stream stream_;
+  c10::SmallVector<Entry, 4> entries_;
+  c10::SmallVector<Buffer, 4> buffers_;
+  uint64_t bytes_moved_ = 0;
+  bool has_resized_ = false;
+};
+
+}  // namespace torchplug::aten

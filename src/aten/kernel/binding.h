@@ -1,0 +1,39 @@
+#pragma once
+// A plugin's kernel fitted to PyTorch's operator: which argument of one is which of the other.
+// One kernel, named by a functional schema, serves the functional, in-place and out forms.
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <optional>
+#include <vector>
+
+#include "plugin/module.h"
+
+namespace torchplug::aten {
+
+enum class Form { kFunctional, kInPlace, kOut };
+
+struct Binding {
+  const plug_kernel* kernel;
+  c10::OperatorHandle operator_handle;    // the form this binding is for
+  c10::OperatorHandle functional_handle;  // what the kernel computes
+  Form form;
+  // For each argument of the kernel's schema, the place in this form's.
+  std::vector<size_t> argument_of;
+  // For each, its type without '?'.
+  std::vector<c10::TypeKind> types;
+  // For each, whether None means that the kernel cannot be used: its schema has T where PyTorch's has T?.
+  std::vector<bool> needs_value;
+  // Arguments of this form that the kernel does not have: it is used while they hold their defaults.
+  std::vector<size_t> unknown_arguments;
+  // For each return, the place of the tensor that the call writes into; empty for a functional form.
+  std::vector<size_t> out_arguments;
+  // For each argument of the kernel's schema: written, marked so or not.
+  std::vector<bool> writes;
+};
+
+// The bindings of one kernel, one for each form PyTorch has. Empty, with a log line that says why, if
+// the schema fits no operator.
+std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& plugin);
+
+}  // namespace torchplug::aten

@@ -1,0 +1,72 @@
+#pragma once
+// An operator's boxed arguments and its results in plug.h's terms. Borrows from the arguments; lives on the
+// caller's stack; allocates nothing for the usual operator.
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/SmallVector.h>
+
+#include <span>
+#include <vector>
+
+#include "runtime/device.h"
+#include "torchplug/plug.h"
+
+namespace torchplug::aten {
+
+class KernelArguments {
+ public:
+  static constexpr size_t kTensorsInPlace = 8;
+
+  explicit KernelArguments(DeviceIndex device) : device_(device) {}
+
+  // Room for more tensors and numbers than fit in place; to be called before any of them is added.
+  void reserve(c10::ArrayRef<c10::IValue> arguments, size_t result_count);
+  // `type`: that of the argument in the schema, without its '?'.
+  void add_argument(const c10::IValue& value, c10::TypeKind type, bool written);
+  // A tensor to be written, or nothing: the kernel fills it (a number) or shapes it.
+  void add_result(const at::Tensor& tensor);
+
+  std::span<const plug_value> arguments() const { return {arguments_.data(), arguments_.size()}; }
+  std::span<plug_value> results() { return {results_.data(), results_.size()}; }
+  // The generator among the arguments; undefined if there is none.
+  const at::Generator& generator() const { return generator_; }
+
+ private:
+  plug_value convert(const c10::IValue& value, bool written);
+  plug_value convert_list(const c10::IValue& value, bool written);
+  const plug_tensor* add_tensor(const at::Tensor& tensor, bool written);
+
+  DeviceIndex device_;
+  at::Generator generator_;
+  c10::SmallVector<plug_value, 12> arguments_;
+  c10::SmallVector<plug_value, 4> results_;
+  c10::SmallVector<plug_tensor, kTensorsInPlace> tensors_;
+  c10::SmallVector<int64_t, 32> ints_;
+  c10::SmallVector<double, 8> floats_;
+  std::vector<std::vector<plug_value>> lists_;
+  std::vector<std::vector<uint8_t>> bools_;
+};
+
+// plug.h's form of single values.
+inline plug_value tagged(int32_t tag) {
+  plug_value value{};
+  value.tag = tag;
+  value.count = 1;
+  return value;
+}
+
+inline plug_value tagged_integer(int32_t tag, int64_t number) {
+  plug_value value = tagged(tag);
+  value.as.i = number;
+  return value;
+}
+
+inline plug_value tagged_float(double number) {
+  plug_value value = tagged(PLUG_VALUE_FLOAT);
+  value.as.f = number;
+  return value;
+}
+
+}  // namespace torchplug::aten

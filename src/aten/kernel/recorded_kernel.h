@@ -1,0 +1,29 @@
+#pragma once
+// A call of a plugin's kernel on the list of a capture that torchplug records itself: made at every replay,
+// on the thread that replays, with scratch memory and random numbers of that replay.
+
+#include <ATen/core/Generator.h>
+
+#include "plugin/call_copy.h"
+#include "plugin/layers/emulated_capture.h"
+#include "runtime/stream.h"
+
+namespace torchplug::aten {
+
+class RecordedKernel final : public RecordedCommand {
+ public:
+  // `generator`: undefined for the device's own.
+  RecordedKernel(const Module& module, const plug_kernel& kernel, const Stream& stream, const plug_call& call,
+                 at::Generator generator);
+
+  plug_status run() override;
+
+ private:
+  const Module& module_;
+  const plug_kernel& kernel_;
+  Stream stream_;
+  CallCopy call_;
+  at::Generator generator_;
+};
+
+}  // namespace torchplug::aten

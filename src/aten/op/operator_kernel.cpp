@@ -1,0 +1,142 @@
+#include "aten/op/operator_kernel.h"
+
+#include <c10/util/Exception.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "aten/plan/shape.h"
+#include "aten/tensor/arguments.h"
+#include "base/immortal.h"
+#include "memory/block_pool.h"
+
+namespace torchplug::aten {
+namespace {
+
+bool is_in_view(const at::Tensor& tensor) {
+  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
+  return storage.data() == nullptr || DeviceAllocator::instance().locate(storage).block->view != nullptr;
+}
+
+// Whether the host can reach the memory of all tensors of a call.
+bool is_in_view(Arguments arguments) {
+  if (runtime_table().host_view == nullptr) return false;
+  if (C10_LIKELY(!has_hidden_blocks())) return true;
+  bool all = true;
+  for (const c10::IValue& value : arguments) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (is_on_device(tensor)) all = all && is_in_view(tensor);
+    });
+  }
+  return all;
+}
+
+// Without a tensor of the device, its generator is what has brought the call here.
+void refuse_generator(Arguments arguments) {
+  for (const c10::IValue& value : arguments) {
+    TORCH_CHECK(!value.isGenerator(), "Expected a 'cpu' device type for generator but found '",
+                active_module().name, "'");
+  }
+}
+
+}  // namespace
+
+OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound,
+                               c10::DispatchKey host_key)
+    : facts_(handle), bound_(std::move(bound)), host_(facts_, host_key), account_(facts_.name) {}
+
+void OperatorKernel::run(torch::jit::Stack& stack) {
+  if (facts_.is_out_form && C10_UNLIKELY(is_shaping())) {
+    // Asked by shape_structured: its outputs are its last arguments.
+    const auto first = stack.end() - static_cast<std::ptrdiff_t>(facts_.argument_count);
+    stack.erase(first, stack.end() - static_cast<std::ptrdiff_t>(facts_.return_count));
+    return;
+  }
+  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+  run(stack, PlanKey(arguments, facts_.shape_needs_scalars, facts_.is_number));
+}
+
+void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason refusal) {
+  DeviceIndex device = key.device();
+  // A number on the host may be read by an operator of the device, not written.
+  if (device < 0 || (facts_.writes_any && key.has_host_scalar()))
+    device = device_of(torch::jit::last(stack, facts_.argument_count));
+  const Stream stream = Stream::current(device);
+  if (facts_.is_view) {
+    host_.run(stack, key, stream, LoanKind::kMetadata);
+    return;
+  }
+  Reason reason = refusal == Reason::kNone ? Reason::kNoKernel : refusal;
+  if (bound_ != nullptr && refusal == Reason::kNone) {
+    const LedgerTimer timer;
+    reason = bound_->run(stack, key, stream);
+    if (C10_LIKELY(reason == Reason::kNone)) {
+      account_.count(Way::kKernel, reason, 0, timer.nanoseconds());
+      return;
+    }
+  }
+  run_on_host(stack, key, stream, reason);
+}
+
+bool OperatorKernel::borrows_always() {
+  return runtime_table().host_view != nullptr && !has_hidden_blocks() && is_fallback_allowed();
+}
+
+void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
+                                 Reason reason) {
+  // An object may keep what it is made of for longer than memory can be borrowed.
+  const bool can_borrow = !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count));
+  const Way way = can_borrow ? Way::kBorrow : Way::kStage;
+  notice_.give(facts_.name, way, reason);
+  const LedgerTimer timer;
+  const LoanKind kind = way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage;
+  const uint64_t bytes = host_.run(stack, key, stream, kind);
+  account_.count(way, reason, bytes, timer.nanoseconds());
+}
+
+DeviceIndex OperatorKernel::device_of(Arguments arguments) const {
+  DeviceIndex device = -1;
+  at::Tensor host_tensor;
+  bool are_indices = true;  // the host's tensors
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue& value = arguments[i];
+    if (value.isDevice() && value.toDevice().type() == kDeviceType && device < 0) {
+      device = value.toDevice().has_index() ? value.toDevice().index() : current_device();
+    }
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (!is_on_device(tensor)) {
+        if (i == 0 || facts_.writes[i]) are_indices = false;
+        if (tensor.dim() > 0 || facts_.writes[i]) host_tensor = tensor;
+        return;
+      }
+      if (device >= 0 && device != tensor.device().index()) refuse_mixture(device, tensor);
+      device = tensor.device().index();
+    });
+  }
+  if (device < 0 && host_tensor.defined()) refuse_generator(arguments);
+  if (device < 0) device = current_device();
+  const bool is_allowed = facts_.takes_host_indices && are_indices;
+  if (host_tensor.defined() && !is_allowed) refuse_mixture(device, host_tensor);
+  return device;
+}
+
+void OperatorKernel::refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const {
+  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ",
+              c10::Device(kDeviceType, device), " and ", tensor.device(), "! (", facts_.name, ")");
+}
+
+OperatorKernel& late_kernel(const c10::OperatorHandle& handle, c10::DispatchKey host_key) {
+  using Kernels = std::map<std::pair<std::string, c10::DispatchKey>, std::unique_ptr<OperatorKernel>>;
+  static std::mutex kernels_lock;
+  static auto& kernels = *immortal<Kernels>();
+  std::lock_guard lock(kernels_lock);
+  auto& found = kernels[{full_name(handle.operator_name()), host_key}];
+  // A library that was destroyed and defined anew has new handles under old names.
+  if (found == nullptr || !(found->handle() == handle))
+    found = std::make_unique<OperatorKernel>(handle, nullptr, host_key);
+  return *found;
+}
+
+}  // namespace torchplug::aten

@@ -1,0 +1,59 @@
+#pragma once
+// What PyTorch's dispatcher calls for an operator on the device: the plugin's kernel if there is one
+// and it takes the call, else the CPU's kernel on borrowed or staged memory. Counts in the ledger.
+
+#include <ATen/core/stack.h>
+#include <torch/library.h>
+
+#include <memory>
+
+#include "aten/fallback/host_kernel.h"
+#include "aten/kernel/bound_kernel.h"
+#include "aten/plan/fallback_policy.h"
+#include "aten/plan/ledger.h"
+#include "aten/plan/operator_facts.h"
+
+namespace torchplug::aten {
+
+class OperatorKernel final : public c10::OperatorKernel {
+ public:
+  // `host_key`: under which the CPU has the kernel that stands in.
+  explicit OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound = nullptr,
+                          c10::DispatchKey host_key = c10::DispatchKey::CPU);
+
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    (void)handle, (void)keys;
+    run(*stack);
+  }
+  void run(torch::jit::Stack& stack);
+  // For a caller that has made the call's key already, and may know that the plugin's kernel refuses.
+  void run(torch::jit::Stack& stack, const PlanKey& key, Reason refusal = Reason::kNone);
+  const c10::OperatorHandle& handle() const { return facts_.handle; }
+
+  // For TypedKernel, which does the commonest calls without boxing.
+  const OperatorFacts& facts() const { return facts_; }
+  const BoundKernel* bound() const { return bound_.get(); }
+  const HostKernel& host() const { return host_; }
+  // Whether calls without a kernel are borrowed as a matter of course: all memory is in the host's view and
+  // nobody wants to be told.
+  static bool borrows_always();
+  void count(Way way, Reason reason, const LedgerTimer& timer) {
+    account_.count(way, reason, 0, timer.nanoseconds());
+  }
+
+ private:
+  void run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, Reason reason);
+  DeviceIndex device_of(Arguments arguments) const;
+  [[noreturn]] void refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const;
+
+  OperatorFacts facts_;
+  std::unique_ptr<BoundKernel> bound_;
+  HostKernel host_;
+  LedgerAccount account_;
+  FallbackNotice notice_;
+};
+
+// The kernel for an operator that nobody made one for beforehand; lives until the process ends.
+OperatorKernel& late_kernel(const c10::OperatorHandle& handle, c10::DispatchKey host_key);
+
+}  // namespace torchplug::aten

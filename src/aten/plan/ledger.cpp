@@ -1,0 +1,100 @@
+#include "aten/plan/ledger.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/immortal.h"
+
+namespace torchplug::aten {
+namespace {
+
+std::atomic<bool> timed{false};
+
+struct Accounts {
+  std::mutex lock;
+  std::vector<LedgerAccount*> all;
+};
+
+Accounts& accounts() {
+  static auto& instance = *immortal<Accounts>();
+  return instance;
+}
+
+}  // namespace
+
+const char* way_name(Way way) {
+  switch (way) {
+    case Way::kKernel: return "kernel";
+    case Way::kBorrow: return "borrow";
+    case Way::kStage: return "stage";
+  }
+  return "";
+}
+
+const char* reason_text(Reason reason) {
+  switch (reason) {
+    case Reason::kNone: return "";
+    case Reason::kNoKernel: return "the plugin has no kernel for it";
+    case Reason::kDeclined: return "the plugin's kernel declined the call";
+    case Reason::kDtype: return "the device's kernels do not take this dtype";
+    case Reason::kArguments: return "the plugin's kernel cannot take such arguments";
+  }
+  return "";
+}
+
+LedgerAccount::LedgerAccount(std::string op) : op_(std::move(op)) {
+  std::lock_guard lock(accounts().lock);
+  accounts().all.push_back(this);
+}
+
+LedgerAccount::~LedgerAccount() {
+  std::lock_guard lock(accounts().lock);
+  std::erase(accounts().all, this);
+}
+
+void LedgerAccount::count(Way way, Reason reason, uint64_t bytes, uint64_t nanoseconds) {
+  Line& line = lines_[static_cast<size_t>(way)][static_cast<size_t>(reason)];
+  line.count.fetch_add(1, std::memory_order_relaxed);
+  if (bytes != 0) line.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (nanoseconds != 0) line.nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
+}
+
+void LedgerAccount::collect(std::vector<LedgerEntry>& entries) const {
+  for (size_t way = 0; way < kWays; ++way) {
+    for (size_t reason = 0; reason < kReasons; ++reason) {
+      const Line& line = lines_[way][reason];
+      if (line.count == 0) continue;
+      entries.push_back({op_, static_cast<Way>(way), static_cast<Reason>(reason), line.count, line.bytes,
+                         line.nanoseconds});
+    }
+  }
+}
+
+void LedgerAccount::reset() {
+  for (auto& reasons : lines_) {
+    for (Line& line : reasons) {
+      line.count = 0;
+      line.bytes = 0;
+      line.nanoseconds = 0;
+    }
+  }
+}
+
+std::vector<LedgerEntry> ledger_entries() {
+  std::vector<LedgerEntry> entries;
+  std::lock_guard lock(accounts().lock);
+  for (const LedgerAccount* account : accounts().all) account->collect(entries);
+  const auto by_count = [](const LedgerEntry& a, const LedgerEntry& b) { return a.count > b.count; };
+  std::stable_sort(entries.begin(), entries.end(), by_count);
+  return entries;
+}
+
+void reset_ledger() {
+  std::lock_guard lock(accounts().lock);
+  for (LedgerAccount* account : accounts().all) account->reset();
+}
+
+void time_ledger(bool on) { timed = on; }
+bool is_ledger_timed() { return timed.load(std::memory_order_relaxed); }
+
+}  // namespace torchplug::aten

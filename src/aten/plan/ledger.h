@@ -1,0 +1,78 @@
+#pragma once
+// The account of how operators ran: by the plugin's kernel, borrowed, or staged, and why.
+// Each operator owns its lines and counts in them with relaxed atomics, a few nanoseconds a call;
+// reading collects the lines of all operators. Any thread may count, any may read.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/namespaces.h"
+
+namespace torchplug::aten {
+
+enum class Way { kKernel, kBorrow, kStage };
+enum class Reason { kNone, kNoKernel, kDeclined, kDtype, kArguments };
+
+const char* way_name(Way way);
+const char* reason_text(Reason reason);
+
+struct LedgerEntry {
+  std::string op;
+  Way way;
+  Reason reason;
+  uint64_t count;
+  uint64_t bytes;        // moved between host and device for it
+  uint64_t nanoseconds;  // of the calling thread, while timing is on
+};
+
+// The lines of one operator.
+class LedgerAccount {
+ public:
+  explicit LedgerAccount(std::string op);
+  ~LedgerAccount();
+  LedgerAccount(const LedgerAccount&) = delete;
+  LedgerAccount& operator=(const LedgerAccount&) = delete;
+
+  void count(Way way, Reason reason, uint64_t bytes, uint64_t nanoseconds);
+  void collect(std::vector<LedgerEntry>& entries) const;
+  void reset();
+
+ private:
+  struct Line {
+    std::atomic<uint64_t> count{0};
+    std::atomic<uint64_t> bytes{0};
+    std::atomic<uint64_t> nanoseconds{0};
+  };
+  static constexpr size_t kWays = 3;
+  static constexpr size_t kReasons = 5;
+
+  std::string op_;
+  std::array<std::array<Line, kReasons>, kWays> lines_;
+};
+
+std::vector<LedgerEntry> ledger_entries();
+void reset_ledger();
+void time_ledger(bool on);
+bool is_ledger_timed();
+
+// Measures the calling thread's time from its making on, if timing is on.
+class LedgerTimer {
+ public:
+  LedgerTimer() : timed_(is_ledger_timed()) {
+    if (timed_) start_ = std::chrono::steady_clock::now();
+  }
+  uint64_t nanoseconds() const {
+    if (!timed_) return 0;
+    return static_cast<uint64_t>((std::chrono::steady_clock::now() - start_) / std::chrono::nanoseconds(1));
+  }
+
+ private:
+  bool timed_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace torchplug::aten

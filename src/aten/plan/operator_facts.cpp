@@ -1,0 +1,167 @@
+#include "aten/plan/operator_facts.h"
+
+#include <ATen/core/enum_tag.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+
+#include "base/immortal.h"
+
+namespace torchplug::aten {
+namespace {
+
+struct UnmarkedWrite {
+  std::string_view name;
+  std::array<size_t, 2> arguments;
+};
+
+// Operators that write arguments their schema does not mark: running statistics.
+constexpr UnmarkedWrite kUnmarkedWrites[] = {
+    {"aten::native_batch_norm", {3, 4}},
+    {"aten::native_batch_norm.out", {3, 4}},
+    {"aten::batch_norm_update_stats", {1, 2}},
+    {"aten::batch_norm_update_stats.out", {1, 2}},
+};
+
+// PyTorch lets these take index tensors, or tensors of sizes, from the host whatever the device of the rest.
+constexpr std::string_view kHostIndices[] = {
+    "aten::_nested_from_padded",
+    "aten::index",
+    "aten::index_put",
+    "aten::index_put_",
+    "aten::_index_put_impl",
+    "aten::_index_put_impl_",
+    "aten::_unsafe_index",
+    "aten::_unsafe_index_put",
+    "aten::_unsafe_masked_index",
+    "aten::_unsafe_masked_index_put_accumulate",
+};
+
+// Their out forms use the output as a buffer of another shape on the way, and warn about it.
+constexpr std::string_view kOutIsResized[] = {"aten::mse_loss", "aten::smooth_l1_loss"};
+
+// Whose CPU kernels look, when they run, whether deterministic mode is on: to compute another way,
+constexpr std::string_view kHasDeterministicWay[] = {
+    "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index_put",
+    "aten::index_copy", "aten::index_copy_",      "aten::topk",
+};
+// or to refuse or warn.
+constexpr std::string_view kRefusesDeterminism[] = {"aten::put_", "aten::max_unpool2d", "aten::max_unpool3d"};
+
+template <size_t N>
+bool is_among(const std::string_view (&names)[N], const std::string& name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+bool contains_tensor(const c10::TypePtr& type) {
+  if (type->kind() == c10::TypeKind::TensorType) return true;
+  const auto contained = type->containedTypes();
+  return std::any_of(contained.begin(), contained.end(), contains_tensor);
+}
+
+// Whether `out` is `functional` with its results as arguments behind the others.
+bool is_out_form(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
+  const size_t count = functional.arguments().size();
+  if (out.arguments().size() != count + functional.returns().size()) return false;
+  for (size_t i = 0; i < out.arguments().size(); ++i) {
+    const c10::Argument& argument = out.arguments()[i];
+    if (i >= count) {
+      if (!argument.is_out()) return false;
+    } else if (argument.name() != functional.arguments()[i].name() ||
+               *argument.type() != *functional.arguments()[i].type()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& functional) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  static const auto names = dispatcher.getAllOpNames();
+  for (const c10::OperatorName& name : names) {
+    if (name.name != functional.operator_name().name) continue;
+    auto handle = dispatcher.findSchema(name);
+    if (handle && handle->hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
+        is_out_form(functional.schema(), handle->schema())) {
+      return handle;
+    }
+  }
+  return std::nullopt;
+}
+
+bool has_data_tag(const c10::OperatorHandle& op) {
+  return op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+}
+
+// The names of operators whose outputs have a shape that data decide. Not every overload says it of itself:
+// index does, index.Tensor_out does not.
+const std::unordered_set<std::string>& shaped_by_data() {
+  static const auto& names = *immortal<const std::unordered_set<std::string>>([] {
+    auto& dispatcher = c10::Dispatcher::singleton();
+    std::unordered_set<std::string> found;
+    for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+      const auto op = dispatcher.findSchema(name);
+      if (op && has_data_tag(*op)) found.insert(name.name);
+    }
+    return found;
+  }());
+  return names;
+}
+
+bool is_scalar(const c10::TypePtr& type) {
+  if (const auto* optional = type->castRaw<c10::OptionalType>()) return is_scalar(optional->getElementType());
+  return type->kind() == c10::TypeKind::NumberType || type->kind() == c10::TypeKind::FloatType;
+}
+
+bool is_mutable(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+}  // namespace
+
+std::string full_name(const c10::OperatorName& name) {
+  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+}
+
+OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
+    : handle(op),
+      name(full_name(op.operator_name())),
+      argument_count(op.schema().arguments().size()),
+      return_count(op.schema().returns().size()) {
+  const c10::FunctionSchema& schema = op.schema();
+  bool has_tensor_input = false;
+  for (const c10::Argument& argument : schema.arguments()) {
+    writes.push_back(is_mutable(argument));
+    is_number.push_back(is_scalar(argument.type()));
+    if (argument.is_out()) is_out_form = true;
+    if (!argument.is_out() && contains_tensor(argument.type())) has_tensor_input = true;
+  }
+  for (const UnmarkedWrite& unmarked : kUnmarkedWrites) {
+    if (unmarked.name != name) continue;
+    for (size_t argument : unmarked.arguments) writes[argument] = true;
+  }
+  writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
+  for (const c10::Argument& result : schema.returns()) {
+    if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;
+    if (result.type()->kind() == c10::TypeKind::ClassType) makes_object = true;
+    if (result.alias_info() != nullptr && !result.alias_info()->isWrite() && !writes_any) is_view = true;
+  }
+  is_aten = op.operator_name().getNamespace() == "aten";
+  is_random = op.hasTag(at::Tag::nondeterministic_seeded);
+  shape_needs_scalars = !has_tensor_input;
+  shape_needs_data = has_data_tag(op) || (is_out_form && shaped_by_data().contains(op.operator_name().name));
+  has_deterministic_way = is_among(kHasDeterministicWay, op.operator_name().name);
+  refuses_determinism = is_among(kRefusesDeterminism, op.operator_name().name);
+  takes_host_indices = is_among(kHostIndices, op.operator_name().name);
+  if (!writes_any && !is_view && return_count > 0 && returns_tensors) {
+    out_form = find_out_form(op);
+    is_structured = out_form && !op.hasTag(at::Tag::view_copy) &&
+                    op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
+    if (!is_structured || is_among(kOutIsResized, op.operator_name().name)) out_form.reset();
+  }
+}
+
+}  // namespace torchplug::aten

@@ -1,0 +1,45 @@
+#pragma once
+// What can be said of an operator from its schema alone, worked out once.
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/namespaces.h"
+
+namespace torchplug::aten {
+
+// "aten::add.Tensor"
+std::string full_name(const c10::OperatorName& name);
+
+struct OperatorFacts {
+  explicit OperatorFacts(const c10::OperatorHandle& op);
+
+  c10::OperatorHandle handle;
+  std::string name;
+  size_t argument_count;
+  size_t return_count;
+  std::vector<bool> writes;  // by argument; includes what the schema does not admit
+  bool writes_any = false;
+  bool is_view = false;  // gives another look at an argument and touches no data
+  bool is_random = false;
+  bool is_out_form = false;
+  bool is_aten = false;
+  std::vector<bool> is_number;  // by argument: a Scalar or a float
+  bool returns_tensors = true;  // every return is one tensor
+  bool makes_object = false;    // some return is an object of a class
+  bool shape_needs_data = false;
+  bool shape_needs_scalars = false;    // no tensor to take a shape from: arange and its like
+  bool takes_host_indices = false;     // index tensors may be on the host
+  bool has_deterministic_way = false;  // another algorithm while deterministic mode is on
+  bool refuses_determinism = false;    // an error or a warning while it is on
+  // Whether PyTorch's own C++ shape function can be had through the dispatcher.
+  bool is_structured = false;
+  // For a structured operator, the form that writes into given tensors: the same code as the functional
+  // form. Out forms written by hand are not trusted to be.
+  std::optional<c10::OperatorHandle> out_form;
+};
+
+}  // namespace torchplug::aten

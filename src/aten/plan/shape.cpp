@@ -1,0 +1,129 @@
+#include "aten/plan/shape.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/record_function.h>
+
+#include <utility>
+
+#include "aten/host/host_scope.h"
+#include "aten/host/loan.h"
+#include "runtime/capture.h"
+
+namespace torchplug::aten {
+namespace {
+
+thread_local bool shaping = false;
+
+class ShapingScope {
+ public:
+  ShapingScope() : before_(std::exchange(shaping, true)) {}
+  ~ShapingScope() { shaping = before_; }
+  ShapingScope(const ShapingScope&) = delete;
+  ShapingScope& operator=(const ShapingScope&) = delete;
+
+ private:
+  bool before_;
+};
+
+// PyTorch gives every backend that has no kernel of its own for a structured operator a composite
+// one: shape function, at::empty_strided for the results, then the out form. A backend that nobody
+// uses is how to call it.
+constexpr c10::DispatchKeySet kNobody{c10::DispatchKey::PrivateUse2};
+
+std::vector<OutputShape> shapes_of(Arguments results) {
+  std::vector<OutputShape> shapes;
+  for (const c10::IValue& value : results) {
+    shapes.push_back(value.isTensor() ? OutputShape::of(value.toTensor()) : OutputShape::none());
+  }
+  return shapes;
+}
+
+at::Tensor to_meta(const at::Tensor& tensor) {
+  at::Tensor meta = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
+  if (tensor.is_conj()) meta._set_conj(true);
+  if (tensor.is_neg()) meta._set_neg(true);
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) meta.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return meta;
+}
+
+std::vector<OutputShape> shape_by_meta(const OperatorFacts& facts, Arguments arguments) {
+  torch::jit::Stack stack(arguments.begin(), arguments.end());
+  for (c10::IValue& value : stack) {
+    replace_tensors(value, to_meta);
+    if (value.isDevice()) value = c10::Device(c10::kMeta);
+  }
+  facts.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
+  return shapes_of(stack);
+}
+
+std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments arguments,
+                                          const Stream& stream) {
+  refuse_unplanned(stream, facts.name);
+  // Copies, so that nothing an operator may write comes back.
+  Loan copies(LoanKind::kStage, stream);
+  copies.add_all(arguments, facts.writes);
+  copies.open();
+  torch::jit::Stack stack = copies.host_arguments(arguments);
+  for (size_t i = 0; i < stack.size(); ++i) {
+    if (stack[i].isDevice()) stack[i] = c10::Device(c10::kCPU);
+    // Numbers nobody will see, from a generator nobody else has.
+    if (facts.handle.schema().arguments()[i].name() == "generator")
+      stack[i] = at::make_generator<at::CPUGeneratorImpl>();
+  }
+  facts.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+  return shapes_of(stack);
+}
+
+}  // namespace
+
+OutputShape OutputShape::of(const at::Tensor& tensor) {
+  if (!tensor.defined()) return none();
+  const size_t bytes = at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize());
+  auto prototype =
+      c10::make_intrusive<DeviceTensorImpl>(tensor.scalar_type(), tensor.sizes(), tensor.strides());
+  return {true,  tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec(),
+          bytes, std::move(prototype)};
+}
+
+OutputShape OutputShape::none() {
+  OutputShape shape;
+  shape.is_tensor = false;
+  return shape;
+}
+
+// Nobody called the operators that tell a shape: a profile shows each operator once.
+using Unseen = at::DisableRecordFunctionGuard;
+
+std::vector<OutputShape> shape_structured(const OperatorFacts& facts, Arguments arguments) {
+  const Unseen unseen;
+  torch::jit::Stack stack(arguments.begin(), arguments.end());
+  const ShapingScope scope;
+  facts.handle.redispatchBoxed(kNobody, &stack);
+  return shapes_of(stack);
+}
+
+std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
+  if (facts.is_structured) return shape_structured(facts, arguments);
+  const Unseen unseen;
+  const HostScope scope;
+  try {
+    return shape_by_meta(facts, arguments);
+  } catch (const c10::NotImplementedError&) {
+    return shape_by_running(facts, arguments, stream);
+  }
+}
+
+at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
+  DeviceAllocator& allocator = DeviceAllocator::instance();
+  c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(shape.bytes),
+      allocator.allocate_on(stream, shape.bytes), &allocator, /*resizable=*/true));
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
+      c10::make_intrusive<DeviceTensorImpl>(std::move(storage), *shape.prototype)));
+}
+
+bool is_shaping() { return shaping; }
+
+}  // namespace torchplug::aten

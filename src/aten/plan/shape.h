@@ -1,0 +1,43 @@
+#pragma once
+// What the outputs of an operator would look like, found out without computing them.
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "aten/plan/operator_facts.h"
+#include "aten/tensor/arguments.h"
+#include "aten/tensor/device_tensor.h"
+#include "aten/tensor/transfer.h"
+#include "runtime/stream.h"
+
+namespace torchplug::aten {
+
+struct OutputShape {
+  bool is_tensor = true;  // false: a number, or an undefined tensor
+  at::ScalarType dtype = at::ScalarType::Undefined;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+  size_t bytes = 0;                                // of a storage that holds it
+  c10::intrusive_ptr<DeviceTensorImpl> prototype;  // of tensors of this shape
+
+  static OutputShape of(const at::Tensor& tensor);
+  static OutputShape none();
+};
+
+// An uninitialised device tensor of the shape, with memory from the given stream.
+at::Tensor empty_on(const Stream& stream, const OutputShape& shape);
+
+// By PyTorch's own C++ shape functions, which the CPU's kernels use too: no Python, a microsecond or
+// two. Throws what the operator throws for such arguments. Needs facts.is_structured.
+std::vector<OutputShape> shape_structured(const OperatorFacts& facts, Arguments arguments);
+
+// As above where it can be had, else by the meta kernel, else by running the CPU's kernel on copies of
+// the arguments. Slow: for a plan, once. Needs a functional operator.
+std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream);
+
+// Whether the calling thread is inside shape_structured: an operator asked to fill outputs leaves them
+// as they are.
+bool is_shaping();
+
+}  // namespace torchplug::aten

@@ -1,0 +1,104 @@
+#include "aten/tensor/transfer.h"
+
+#include <ATen/EmptyTensor.h>
+
+#include <algorithm>
+
+#include "memory/host_allocator.h"
+#include "runtime/capture.h"
+#include "runtime/memory_copy.h"
+
+namespace torchplug::aten {
+namespace {
+
+// In a capture that torchplug records itself, memory of its own is pinned also for a plugin without
+// host_alloc, which is not told so.
+plug_mem host_memory(void* address, const Stream& stream) {
+  const bool may_be = runtime_table().host_alloc != nullptr ||
+                      (any_capture() && active_module().records_captures && is_capturing(stream));
+  const uint32_t flags = may_be && is_pinned(address) ? PLUG_MEM_PINNED : 0;
+  return {address, 0, PLUG_HOST, flags};
+}
+
+// The block of host memory must not be used again before the stream has passed; a capture holds it.
+void keep_until_passed(const void* host, const Stream& stream) {
+  if (!is_capturing(stream)) record_pinned_use(host, stream.unwrap());
+}
+
+plug_mem storage_memory(const c10::StorageImpl& storage, uint64_t begin) {
+  plug_mem memory = DeviceAllocator::instance().locate(storage).memory();
+  memory.offset += begin;
+  return memory;
+}
+
+}  // namespace
+
+ByteSpan span_of(const at::TensorBase& tensor) {
+  const auto itemsize = static_cast<uint64_t>(tensor.itemsize());
+  const auto first = static_cast<uint64_t>(tensor.storage_offset());
+  if (tensor.numel() == 0) return {first * itemsize, first * itemsize};
+  uint64_t last = first;
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    last += static_cast<uint64_t>((tensor.size(d) - 1) * tensor.stride(d));
+  }
+  // A storage holds less than that where several elements share a byte.
+  return {first * itemsize, std::min<uint64_t>((last + 1) * itemsize, tensor.storage().nbytes())};
+}
+
+plug_mem memory_of(const at::TensorBase& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
+  if (storage.data() == nullptr) return {nullptr, 0, plugin_index(impl.device().index()), 0};
+  return memory_of(impl, storage);
+}
+
+void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Stream& stream) {
+  copy_memory({host, 0, PLUG_HOST, 0}, memory, bytes, stream);
+}
+
+void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
+                  const Stream& stream) {
+  if (bytes == 0) return;
+  copy_memory(host_memory(host, stream), storage_memory(storage, begin), bytes, stream);
+  keep_until_passed(host, stream);
+  stream.synchronize_if_blocking();
+}
+
+void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
+                   const Stream& stream) {
+  if (bytes == 0) return;
+  copy_memory(storage_memory(storage, begin), host_memory(const_cast<void*>(host), stream), bytes, stream);
+  keep_until_passed(host, stream);
+  stream.synchronize_if_blocking();
+}
+
+at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {
+  at::Tensor copy = empty_on(stream, host.sizes(), host.strides(), host.scalar_type());
+  const ByteSpan from = span_of(host);
+  write_storage(static_cast<const char*>(host.storage().data()) + from.begin,
+                *copy.storage().unsafeGetStorageImpl(), 0, from.bytes(), stream);
+  if (host.is_conj()) copy._set_conj(true);
+  if (host.is_neg()) copy._set_neg(true);
+  return copy;
+}
+
+at::Tensor empty_pinned_like(const at::Tensor& tensor) {
+  return at::detail::empty_strided_generic(tensor.sizes(), tensor.strides(), &host_allocator(),
+                                           c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.scalar_type());
+}
+
+at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
+                    at::ScalarType dtype) {
+  const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype));
+  DeviceAllocator& allocator = DeviceAllocator::instance();
+  auto storage = c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), allocator.allocate_on(stream, bytes),
+      &allocator, /*resizable=*/true);
+  at::Tensor tensor = at::detail::make_tensor_base<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      c10::scalarTypeToTypeMeta(dtype));
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  return tensor;
+}
+
+}  // namespace torchplug::aten

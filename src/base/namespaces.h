@@ -1,0 +1,48 @@
+#pragma once
+// The modules of the core and their order. Each folder of src is a namespace, and sees the names of those it
+// stands on; what stands above it has to be named in full, which nothing below does. Includes point the same
+// way: tests/abi/test_layers.py.
+
+namespace torchplug {
+
+namespace base {}   // namespace base
+namespace plugin {  // a loaded library: its tables, and the layers around them
+using namespace base;
+}
+namespace runtime {  // devices, streams, events, and the one way by which they are given work
+using namespace plugin;
+}
+namespace memory {  // the allocators
+using namespace runtime;
+}
+namespace sharing {  // memory and events that several processes use
+using namespace memory;
+}
+namespace capture {  // graphs that are captured and replayed
+using namespace memory;
+}
+namespace aten {  // operators
+using namespace memory;
+using namespace capture;
+}  // namespace aten
+namespace autocast {  // mixed precision
+using namespace base;
+}
+namespace profiler {  // torch.profiler's view of the devices
+using namespace memory;
+}
+namespace distributed {  // torch.distributed on the devices
+using namespace aten;
+}
+namespace pytorch {  // how all of this becomes a device of PyTorch's
+using namespace sharing;
+using namespace aten;
+using namespace autocast;
+using namespace profiler;
+using namespace distributed;
+}  // namespace pytorch
+namespace python {  // the bindings
+using namespace pytorch;
+}
+
+}  // namespace torchplug

@@ -1,0 +1,26 @@
+#pragma once
+// A lock for what takes nanoseconds: whoever finds it taken waits without sleeping. Nothing that may
+// block, allocate much or call a plugin belongs under it.
+
+#include <atomic>
+#include <thread>
+
+#include "base/namespaces.h"
+
+namespace torchplug::base {
+
+class SpinLock {
+ public:
+  void lock() noexcept {
+    while (taken_.exchange(true, std::memory_order_acquire)) {
+      // The holder may have been suspended: let it run.
+      while (taken_.load(std::memory_order_relaxed)) std::this_thread::yield();
+    }
+  }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+}  // namespace torchplug::base

@@ -1,0 +1,87 @@
+#pragma once
+// What differs between the releases of PyTorch that torchplug is built against.
+
+#include <c10/core/AllocatorConfig.h>
+#include <torch/headeronly/version.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "base/namespaces.h"
+
+// torch.accelerator.Graph, and the registry that a device enters its graphs in, are there from 2.12 on.
+#if __has_include(<ATen/core/GraphImplInterface.h>)
+#define TORCHPLUG_HAS_ACCELERATOR_GRAPH
+#endif
+
+// Kineto's headers, in the wheel, include {fmt}'s, which not every wheel has. Only what is compiled with
+// Kineto's folder among its include paths may ask.
+#if __has_include(<libkineto.h>) && __has_include(<fmt/format.h>)
+#define TORCHPLUG_HAS_KINETO
+#endif
+
+namespace torchplug::base::compat {
+
+// A setting from 2.12 on; before that a constant of 20 MiB.
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t large_segment_size() {
+  if constexpr (requires { Config::large_segment_size(); }) {
+    return Config::large_segment_size();
+  } else {
+    return size_t{20} << 20;
+  }
+}
+
+// The two limits on pinned blocks are settings from 2.13 on; before that there were none.
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t pinned_max_round_threshold() {
+  if constexpr (requires { Config::pinned_max_round_threshold(); }) {
+    return Config::pinned_max_round_threshold();
+  } else {
+    return std::numeric_limits<size_t>::max();
+  }
+}
+
+template <class Config = c10::CachingAllocator::AcceleratorAllocatorConfig>
+size_t pinned_max_cached_size() {
+  if constexpr (requires { Config::pinned_max_cached_size(); }) {
+    return Config::pinned_max_cached_size();
+  } else {
+    return std::numeric_limits<size_t>::max();
+  }
+}
+
+// A kind of its own from 2.12 on.
+template <class OpType>
+constexpr OpType reduce_scatter_tensor_coalesced() {
+  if constexpr (requires { OpType::REDUCE_SCATTER_TENSOR_COALESCED; }) {
+    return OpType::REDUCE_SCATTER_TENSOR_COALESCED;
+  } else {
+    return OpType::_REDUCE_SCATTER_BASE;
+  }
+}
+
+// Held while a process group of the host is given work. gloo tells the flight recorder of each collective,
+// and before 2.13 (pytorch/pytorch#179449) that changes a map without a lock: two groups on two threads
+// crash.
+inline std::unique_lock<std::mutex> lock_flight_recorder() {
+  static std::mutex mutex;
+  constexpr bool locks_itself = TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13;
+  return locks_itself ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
+}
+
+// A lane of a trace: before 2.13 its constructor takes the members in another order.
+template <class ResourceInfo>
+ResourceInfo resource_info(int64_t device, int64_t lane, const std::string& name) {
+  if constexpr (std::is_aggregate_v<ResourceInfo>) {
+    return {.id = lane, .sortIndex = lane, .deviceId = device, .name = name};
+  } else {
+    return {device, lane, lane, name};
+  }
+}
+
+}  // namespace torchplug::base::compat

@@ -1,0 +1,251 @@
+#include "plugin/layers/fault.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/immortal.h"
+#include "plugin/layer.h"
+#include "plugin/layers/fault_list.h"
+
+namespace torchplug::plugin {
+namespace {
+
+using R = plug_runtime;
+
+const plug_host* fault_host = nullptr;  // set when the layer is put in place
+
+// What goes wrong at present. Calls copy the pointer, so that a list lives as long as a call that reads it.
+struct Faults {
+  std::mutex lock;
+  std::shared_ptr<const FaultList> list = std::make_shared<FaultList>();
+  std::set<int32_t> lost;
+};
+
+Faults& faults() {
+  static auto& present = *immortal<Faults>();
+  return present;
+}
+
+std::shared_ptr<const FaultList> current_faults() {
+  std::lock_guard lock(faults().lock);
+  return faults().list;
+}
+
+bool is_lost(int32_t device) {
+  std::lock_guard lock(faults().lock);
+  return faults().lost.contains(device);
+}
+
+plug_status fail(plug_status status, const std::string& sentence) {
+  if (status >= PLUG_INVALID) fault_host->set_error(fault_host, sentence.c_str());
+  return status;
+}
+
+plug_status fail_as_lost(int32_t device) {
+  return fail(PLUG_LOST, "device " + std::to_string(device) + " has been lost, as the fault layer was told");
+}
+
+std::string told(const Fault& fault) { return "the fault layer was told '" + fault.text + "'"; }
+
+// The device that a call names, and the bytes it asks for.
+struct Subject {
+  int32_t device = -1;
+  uint64_t bytes = 0;
+};
+
+template <class Function, class... Args>
+Subject subject_of(Function /*function*/, int32_t device, Args... /*rest*/) {
+  return {device, 0};
+}
+template <class Function, class... Args>
+Subject subject_of(Function /*function*/, Args... /*rest*/) {
+  return {};
+}
+Subject subject_of(Member<&R::mem_alloc> /*function*/, int32_t device, uint64_t bytes, void** /*base*/) {
+  return {device, bytes};
+}
+Subject subject_of(Member<&R::mem_reserve> /*function*/, int32_t device, uint64_t bytes, void** /*base*/) {
+  return {device, bytes};
+}
+Subject subject_of(Member<&R::mem_map> /*function*/, int32_t device, void* /*base*/, uint64_t /*offset*/,
+                   uint64_t bytes) {
+  return {device, bytes};
+}
+Subject subject_of(Member<&R::host_alloc> /*function*/, uint64_t bytes, void** /*base*/) {
+  return {-1, bytes};
+}
+
+// The answer to a call that a fault is for; PLUG_OK if it goes on.
+plug_status strike(const FaultList& list, const char* function, const Subject& subject) {
+  plug_status answer = PLUG_OK;
+  for (const auto& fault : list) {
+    if (fault->kind != Fault::Kind::kFails || fault->function != function) continue;
+    if (!fault->concerns(subject.device) || (fault->nth == 0 && subject.bytes <= fault->above_bytes))
+      continue;
+    if (fault->strikes() && answer == PLUG_OK) answer = fail(fault->status, told(*fault));
+  }
+  return answer;
+}
+
+// ---- work on a stream ----
+
+struct Work {
+  int32_t device;
+  plug_stream stream;
+  uint64_t sequence;  // of an operator's call, or 0
+};
+
+// Reported by the stream when it comes to this.
+struct Report {
+  Work work;
+  plug_status status;
+  std::string sentence;
+
+  void send() const {
+    fault_host->report(fault_host, work.device, work.stream, work.sequence, status, sentence.c_str());
+  }
+};
+
+void sleep_on_stream(void* argument, plug_status /*status*/) {
+  std::this_thread::sleep_for(*static_cast<std::chrono::nanoseconds*>(argument));
+}
+void send_report(void* argument, plug_status /*status*/) { static_cast<Report*>(argument)->send(); }
+
+template <class T>
+void release(void* argument) {
+  const std::unique_ptr<T> owned(static_cast<T*>(argument));
+}
+
+struct Faulty {
+  static plug_runtime inner;
+
+  template <auto Function, class... Args>
+  static plug_status call(Member<Function> function, Args... args) {
+    const Subject subject = subject_of(function, args...);
+    if (!survives_loss<Function> && is_lost(subject.device)) return fail_as_lost(subject.device);
+    const plug_status answer = strike(*current_faults(), member_name<Function>(), subject);
+    if (answer != PLUG_OK) return answer;
+    return (inner.*Function)(args...);
+  }
+
+  // Work for a stream.
+  static plug_status call(Member<&R::copy> /*function*/, int32_t device, plug_stream stream,
+                          const plug_mem* dst, const plug_mem* src, uint64_t bytes) {
+    return work<&R::copy>({device, stream, 0}, device, stream, dst, src, bytes);
+  }
+  static plug_status call(Member<&R::mem_fill> /*function*/, int32_t device, plug_stream stream,
+                          const plug_mem* dst, uint8_t byte, uint64_t bytes) {
+    return work<&R::mem_fill>({device, stream, 0}, device, stream, dst, byte, bytes);
+  }
+  static plug_status call(Member<&R::copy_strided> /*function*/, int32_t device, plug_stream stream,
+                          const plug_tensor* dst, const plug_tensor* src) {
+    return work<&R::copy_strided>({device, stream, 0}, device, stream, dst, src);
+  }
+  static plug_status call(Member<&R::host_func> /*function*/, int32_t device, plug_stream stream,
+                          void (*fn)(void*, plug_status), void (*release)(void*), void* arg) {
+    return work<&R::host_func>({device, stream, 0}, device, stream, fn, release, arg);
+  }
+  static plug_status call(Member<&R::capture_replay> /*function*/, int32_t device, plug_capture capture,
+                          plug_stream stream) {
+    return work<&R::capture_replay>({device, stream, 0}, device, capture, stream);
+  }
+
+  static plug_status call_kernel(const plug_kernel& kernel, const plug_call& call) {
+    return around({call.device, call.stream, call.sequence}, "kernel", [&] { return kernel.fn(&call); });
+  }
+
+ private:
+  // What a lost device still answers: what it is, and the end.
+  template <auto Function>
+  static constexpr bool survives_loss = std::is_same_v<Member<Function>, Member<&R::device_info>>;
+
+  template <auto Function, class... Args>
+  static plug_status work(const Work& work, Args... args) {
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): a layer offers only what the plugin has
+    return around(work, member_name<Function>(), [&] { return (inner.*Function)(args...); });
+  }
+
+  template <class Enqueue>
+  static plug_status around(const Work& work, const char* function, Enqueue enqueue) {
+    const auto list = current_faults();
+    if (lose_device(*list, work) || is_lost(work.device)) return fail_as_lost(work.device);
+    const plug_status answer = strike(*list, function, {work.device, 0});
+    if (answer != PLUG_OK) return answer;
+    slow_down(*list, work);
+    const plug_status status = enqueue();
+    if (status == PLUG_OK) fail_later(*list, work);
+    return status;
+  }
+
+  static bool lose_device(const FaultList& list, const Work& work) {
+    const auto struck = std::ranges::find_if(list, [&](const auto& fault) {
+      return fault->kind == Fault::Kind::kLost && fault->concerns(work.device) && fault->strikes();
+    });
+    if (struck == list.end()) return false;
+    {
+      std::lock_guard lock(faults().lock);
+      faults().lost.insert(work.device);
+    }
+    Report{work, PLUG_LOST, told(**struck)}.send();
+    return true;
+  }
+
+  static void slow_down(const FaultList& list, const Work& work) {
+    for (const auto& fault : list) {
+      if (fault->kind != Fault::Kind::kSlow || !fault->concerns(work.device)) continue;
+      if (fault->only_default && work.stream != nullptr) continue;
+      run_on(work, sleep_on_stream, std::make_unique<std::chrono::nanoseconds>(fault->delay));
+    }
+  }
+
+  static void fail_later(const FaultList& list, const Work& work) {
+    for (const auto& fault : list) {
+      if (fault->kind != Fault::Kind::kLater || !fault->concerns(work.device) || !fault->strikes()) continue;
+      run_on(work, send_report, std::make_unique<Report>(Report{work, fault->status, told(*fault)}));
+    }
+  }
+
+  // On the stream; at once, where a plugin cannot.
+  template <class T>
+  static void run_on(const Work& work, void (*fn)(void*, plug_status), std::unique_ptr<T> argument) {
+    const bool enqueued =
+        inner.host_func != nullptr &&
+        inner.host_func(work.device, work.stream, fn, release<T>, argument.get()) == PLUG_OK;
+    if (enqueued) {
+      std::ignore = argument.release();
+    } else {
+      fn(argument.get(), PLUG_OK);
+    }
+  }
+};
+
+constinit plug_runtime Faulty::inner{};
+
+}  // namespace
+
+void insert_fault(Module& module) {
+  fault_host = &module.host;
+  const char* text = std::getenv("TORCHPLUG_FAULT");
+  set_faults(text == nullptr ? "" : text);
+  insert_layer<Faulty>(module.runtime);
+  insert_kernel_layer<Faulty>(module.kernels);
+}
+
+void set_faults(const std::string& text) {
+  TORCH_CHECK(fault_host != nullptr,
+              "The fault layer is not in place. Set TORCHPLUG_LAYERS=fault before the device is first used.");
+  auto list = parse_faults(text);
+  std::lock_guard lock(faults().lock);
+  faults().list = std::move(list);
+  faults().lost.clear();
+}
+
+}  // namespace torchplug::plugin

@@ -1,0 +1,476 @@
+#include "plugin/layers/validate.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <string>
+
+#include "plugin/layer.h"
+#include "plugin/layers/validate_kernels.h"
+#include "plugin/layers/validate_memory.h"
+#include "plugin/layers/validate_messages.h"
+#include "plugin/layers/validate_order.h"
+#include "plugin/layers/validate_state.h"
+
+namespace torchplug::plugin {
+namespace {
+
+using namespace validation;
+using R = plug_runtime;
+
+template <auto Function, auto... Others>
+constexpr bool kIsAmong = (std::is_same_v<Member<Function>, Member<Others>> || ...);
+
+// The first argument, if it is a device.
+template <auto Function, class... Rest>
+void check_first(int32_t device, Rest... /*rest*/) {
+  const char* function = member_name<Function>();
+  if (kIsAmong<Function, &R::device_info, &R::device_open, &R::peer_access>) {
+    check_index(function, device);
+  } else {
+    check_device(function, device);
+  }
+}
+template <auto Function, class... Args>
+void check_first(Args... /*args*/) {}
+
+// ---- what is asked of every answer ----
+
+// Calls the plugin.
+template <auto Function, class... Args>
+plug_status ask(Args... args) {
+  take_plugin_error();
+  return check_status(member_name<Function>(), (below.*Function)(args...),
+                      kIsAmong<Function, &R::stream_query, &R::event_query>);
+}
+
+// An output in a place of the layer's own: the core's is written only with what has been checked.
+template <class T>
+class Output {
+ public:
+  explicit Output(const char* function) : function_(function), value_(std::bit_cast<T>(untouched())) {}
+
+  T* place() { return &value_; }
+  T value() const { return value_; }
+
+  // Whether the plugin has given something.
+  bool check(plug_status status) const {
+    const bool is_written = std::bit_cast<Bytes>(value_) != untouched();
+    if (status == PLUG_OK && !is_written) {
+      violate(Rule::kOutputMissing, std::string(function_) + " answered PLUG_OK but wrote no output.");
+    }
+    if (status != PLUG_OK && is_written) {
+      violate(Rule::kOutputOnError,
+              std::string(function_) + " failed (" + status_name(status) + ") but wrote its output.");
+    }
+    return status == PLUG_OK;
+  }
+
+ private:
+  using Bytes = std::array<std::byte, sizeof(T)>;  // NOLINT(bugprone-sizeof-expression): handles are pointers
+  static Bytes untouched() {
+    Bytes bytes;
+    bytes.fill(std::byte{0x5C});
+    return bytes;
+  }
+
+  const char* function_;
+  T value_;
+};
+
+// Asks for one thing, the last argument; `take` is given it before the core is.
+template <auto Function, class T, class Take, class... Args>
+plug_status ask_for(T* result, Take take, Args... args) {
+  Output<T> output(member_name<Function>());
+  const plug_status status = ask<Function>(args..., output.place());
+  if (!output.check(status)) return status;
+  take(output.value());
+  *result = output.value();
+  return status;
+}
+
+constexpr auto nothing_more = [](auto /*given*/) {};
+
+std::string counted(size_t number, const char* what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+void list_leaks() {
+  const Memory::Count live = memory().live();
+  const Memory::Count pinned = memory().pinned();
+  if (live.number + pinned.number + order().events() + order().captures() == 0) return;
+  note(Rule::kLeak, "At the end there are still " + counted(live.number, "allocation") + " (" +
+                        counted(live.bytes, "byte") + "), " + counted(pinned.number, "pinned block") + ", " +
+                        counted(order().events(), "event") + " and " +
+                        counted(order().captures(), "capture") + ".");
+}
+
+// ---- the functions ----
+
+struct Checks {
+  // Those of which nothing more is asked than of all.
+  template <auto Function, class... Args>
+  static plug_status call(Member<Function> /*function*/, Args... args) {
+    return ask<Function>(args...);
+  }
+
+  static plug_status call(Member<&R::device_count> /*function*/, int32_t* count) {
+    return ask_for<&R::device_count>(count, nothing_more);
+  }
+
+  static plug_status call(Member<&R::device_open> /*function*/, int32_t device) {
+    const plug_status status = ask<&R::device_open>(device);
+    if (status == PLUG_OK) note_open(device);
+    return status;
+  }
+
+  static plug_status call(Member<&R::device_sync> /*function*/, int32_t device) {
+    const Clock clock = order().device_clock(device);
+    const plug_status status = ask<&R::device_sync>(device);
+    if (status == PLUG_OK) {
+      order().learn("device_sync", clock, /*released=*/true);
+      memory().check_red_zones(device);
+    }
+    return status;
+  }
+
+  static plug_status call(Member<&R::shutdown> /*function*/) {
+    list_leaks();
+    end_validation();
+    return below.shutdown == nullptr ? PLUG_OK : ask<&R::shutdown>();
+  }
+
+  // ---- memory ----
+
+  static plug_status call(Member<&R::mem_alloc> /*function*/, int32_t device, uint64_t bytes, void** base) {
+    const auto add = [&](void* given) { memory().add(device, given, bytes); };
+    return ask_for<&R::mem_alloc>(base, add, device, Memory::with_red_zone(bytes));
+  }
+
+  static plug_status call(Member<&R::mem_free> /*function*/, int32_t device, void* base) {
+    memory().check_free("mem_free", device, base);
+    const std::string wrong = memory().remove(device, base);
+    const plug_status status = ask<&R::mem_free>(device, base);
+    if (!wrong.empty()) violate(Rule::kRedZone, wrong);
+    return status;
+  }
+
+  static plug_status call(Member<&R::copy> /*function*/, int32_t device, plug_stream stream,
+                          const plug_mem* dst, const plug_mem* src, uint64_t bytes) {
+    order().check_stream("copy", device, stream);
+    memory().check_use("copy", *dst, {0, bytes});
+    memory().check_use("copy", *src, {0, bytes});
+    const Order::Place place = order().enqueue(device, stream);
+    memory().note_use(*dst, place);
+    memory().note_use(*src, place);
+    return ask<&R::copy>(device, stream, dst, src, bytes);
+  }
+
+  static plug_status call(Member<&R::mem_fill> /*function*/, int32_t device, plug_stream stream,
+                          const plug_mem* dst, uint8_t byte, uint64_t bytes) {
+    order().check_stream("mem_fill", device, stream);
+    memory().check_use("mem_fill", *dst, {0, bytes});
+    memory().note_use(*dst, order().enqueue(device, stream));
+    return ask<&R::mem_fill>(device, stream, dst, byte, bytes);
+  }
+
+  static plug_status call(Member<&R::copy_strided> /*function*/, int32_t device, plug_stream stream,
+                          const plug_tensor* dst, const plug_tensor* src) {
+    order().check_stream("copy_strided", device, stream);
+    check_tensor("copy_strided", *dst);
+    check_tensor("copy_strided", *src);
+    const Order::Place place = order().enqueue(device, stream);
+    memory().note_use(dst->mem, place);
+    memory().note_use(src->mem, place);
+    return ask<&R::copy_strided>(device, stream, dst, src);
+  }
+
+  static plug_status call(Member<&R::peer_access> /*function*/, int32_t device, int32_t peer,
+                          int32_t* can_copy) {
+    check_index("peer_access", peer);
+    return ask_for<&R::peer_access>(can_copy, nothing_more, device, peer);
+  }
+
+  static plug_status call(Member<&R::host_view> /*function*/, int32_t device, void* base, void** view) {
+    memory().check_not_freed("host_view", device, base);
+    const auto check = [&](void* given) { memory().check_view(device, base, given); };
+    return ask_for<&R::host_view>(view, check, device, base);
+  }
+
+  static plug_status call(Member<&R::host_alloc> /*function*/, uint64_t bytes, void** base) {
+    const auto add = [&](void* given) { memory().add_pinned(given, bytes); };
+    return ask_for<&R::host_alloc>(base, add, bytes);
+  }
+
+  static plug_status call(Member<&R::host_free> /*function*/, void* base) {
+    memory().check_pinned(base);
+    memory().remove_pinned(base);
+    return ask<&R::host_free>(base);
+  }
+
+  static plug_status call(Member<&R::mem_reserve> /*function*/, int32_t device, uint64_t bytes, void** base) {
+    const auto add = [&](void* given) { memory().add_reservation(device, given, bytes); };
+    return ask_for<&R::mem_reserve>(base, add, device, bytes);
+  }
+
+  static plug_status call(Member<&R::mem_unreserve> /*function*/, int32_t device, void* base) {
+    memory().check_unreserve(device, base);
+    memory().remove(device, base);
+    return ask<&R::mem_unreserve>(device, base);
+  }
+
+  static plug_status call(Member<&R::mem_map> /*function*/, int32_t device, void* base, uint64_t offset,
+                          uint64_t bytes) {
+    memory().check_map("mem_map", device, base, offset, bytes, /*mapped=*/true);
+    const plug_status status = ask<&R::mem_map>(device, base, offset, bytes);
+    if (status == PLUG_OK) memory().set_mapped(device, base, offset, bytes, /*mapped=*/true);
+    return status;
+  }
+
+  static plug_status call(Member<&R::mem_unmap> /*function*/, int32_t device, void* base, uint64_t offset,
+                          uint64_t bytes) {
+    memory().check_map("mem_unmap", device, base, offset, bytes, /*mapped=*/false);
+    const plug_status status = ask<&R::mem_unmap>(device, base, offset, bytes);
+    if (status == PLUG_OK) memory().set_mapped(device, base, offset, bytes, /*mapped=*/false);
+    return status;
+  }
+
+  // ---- streams ----
+
+  static plug_status call(Member<&R::stream_create> /*function*/, int32_t device, int32_t priority,
+                          plug_stream* stream) {
+    const auto add = [&](plug_stream given) { order().add_stream(device, given); };
+    return ask_for<&R::stream_create>(stream, add, device, priority);
+  }
+
+  static plug_status call(Member<&R::stream_import> /*function*/, int32_t device, void* native,
+                          plug_stream* stream) {
+    const auto add = [&](plug_stream given) { order().add_import(device, given); };
+    return ask_for<&R::stream_import>(stream, add, device, native);
+  }
+
+  static plug_status call(Member<&R::stream_native> /*function*/, int32_t device, plug_stream stream,
+                          void** native) {
+    order().check_stream("stream_native", device, stream);
+    return ask<&R::stream_native>(device, stream, native);
+  }
+
+  static plug_status call(Member<&R::stream_destroy> /*function*/, int32_t device, plug_stream stream) {
+    order().check_stream("stream_destroy", device, stream);
+    order().remove_stream(device, stream);
+    return ask<&R::stream_destroy>(device, stream);
+  }
+
+  static plug_status call(Member<&R::stream_query> /*function*/, int32_t device, plug_stream stream) {
+    order().check_stream("stream_query", device, stream);
+    const Clock clock = order().stream_clock(device, stream);
+    const plug_status status = ask<&R::stream_query>(device, stream);
+    if (status == PLUG_OK) order().learn("stream_query", clock, /*released=*/false);
+    return status;
+  }
+
+  static plug_status call(Member<&R::stream_sync> /*function*/, int32_t device, plug_stream stream) {
+    order().check_stream("stream_sync", device, stream);
+    const Clock clock = order().stream_clock(device, stream);
+    const plug_status status = ask<&R::stream_sync>(device, stream);
+    if (status == PLUG_OK) order().learn("stream_sync", clock, /*released=*/true);
+    return status;
+  }
+
+  static plug_status call(Member<&R::host_func> /*function*/, int32_t device, plug_stream stream,
+                          void (*fn)(void*, plug_status), void (*release)(void*), void* arg) {
+    order().check_stream("host_func", device, stream);
+    TrackedJob* job = order().make_job(device, stream, fn, release, arg);
+    const plug_status status =
+        ask<&R::host_func>(device, stream, Order::run_job, Order::release_job, static_cast<void*>(job));
+    if (status == PLUG_OK) {
+      order().job_enqueued(job);
+    } else {
+      order().job_refused(job);
+    }
+    return status;
+  }
+
+  // ---- events ----
+
+  static plug_status call(Member<&R::event_create> /*function*/, int32_t device, uint32_t flags,
+                          plug_event* event) {
+    if ((flags & ~uint32_t{PLUG_EVENT_TIMING | PLUG_EVENT_SHARED}) != 0) {
+      violate(Rule::kFlags, "event_create was given flags " + std::to_string(flags) + ".");
+    }
+    const auto add = [&](plug_event given) {
+      order().add_event(device, given, flags, /*is_imported=*/false);
+    };
+    return ask_for<&R::event_create>(event, add, device, flags);
+  }
+
+  static plug_status call(Member<&R::event_destroy> /*function*/, int32_t device, plug_event event) {
+    order().check_event("event_destroy", device, event);
+    order().remove_event(event);
+    return ask<&R::event_destroy>(device, event);
+  }
+
+  static plug_status call(Member<&R::event_record> /*function*/, int32_t device, plug_event event,
+                          plug_stream stream) {
+    order().check_event("event_record", device, event);
+    order().check_stream("event_record", device, stream);
+    const Clock clock = order().stream_clock(device, stream);
+    const plug_status status = ask<&R::event_record>(device, event, stream);
+    if (status == PLUG_OK) order().record(event, clock);
+    return status;
+  }
+
+  static plug_status call(Member<&R::event_wait> /*function*/, int32_t event_device, plug_event event,
+                          int32_t stream_device, plug_stream stream) {
+    check_device("event_wait", stream_device);
+    order().check_event("event_wait", event_device, event);
+    order().check_stream("event_wait", stream_device, stream);
+    order().wait(event, stream_device, stream);
+    return ask<&R::event_wait>(event_device, event, stream_device, stream);
+  }
+
+  static plug_status call(Member<&R::event_query> /*function*/, int32_t device, plug_event event) {
+    order().check_event("event_query", device, event);
+    const Clock clock = order().event_clock(event);
+    const bool must_be_ready = order().is_never_recorded(event);
+    const plug_status status = ask<&R::event_query>(device, event);
+    if (status == PLUG_OK) order().learn("event_query", clock, /*released=*/false);
+    if (status == PLUG_NOT_READY && must_be_ready) {
+      violate(Rule::kEventNeverRecorded,
+              "event_query says that an event that was never recorded is not ready.");
+    }
+    return status;
+  }
+
+  static plug_status call(Member<&R::event_sync> /*function*/, int32_t device, plug_event event) {
+    order().check_event("event_sync", device, event);
+    const Clock clock = order().event_clock(event);
+    const plug_status status = ask<&R::event_sync>(device, event);
+    if (status == PLUG_OK) order().learn("event_sync", clock, /*released=*/false);
+    return status;
+  }
+
+  static plug_status call(Member<&R::event_elapsed> /*function*/, int32_t device, plug_event start,
+                          plug_event end, int64_t* ns) {
+    for (plug_event event : {start, end}) {
+      order().check_event("event_elapsed", device, event);
+      if (!order().is_timed(event)) {
+        violate(Rule::kElapsedUntimed, "event_elapsed was given an event made without PLUG_EVENT_TIMING.");
+      }
+    }
+    return ask_for<&R::event_elapsed>(ns, nothing_more, device, start, end);
+  }
+
+  // ---- captures ----
+
+  static plug_status call(Member<&R::capture_begin> /*function*/, int32_t device, plug_stream stream,
+                          int32_t mode) {
+    order().check_stream("capture_begin", device, stream);
+    order().check_capture_begin(device, stream);
+    if (mode < PLUG_CAPTURE_GLOBAL || mode > PLUG_CAPTURE_RELAXED) {
+      violate(Rule::kFlags, "capture_begin was given mode " + std::to_string(mode) + ".");
+    }
+    const plug_status status = ask<&R::capture_begin>(device, stream, mode);
+    if (status == PLUG_OK) order().begin_capture(device, stream);
+    return status;
+  }
+
+  // However it ends, the stream captures no more.
+  static plug_status call(Member<&R::capture_end> /*function*/, int32_t device, plug_stream stream,
+                          plug_capture* capture) {
+    order().check_capture_end(device, stream);
+    const auto add = [&](plug_capture given) { order().add_capture(device, given); };
+    const plug_status status = ask_for<&R::capture_end>(capture, add, device, stream);
+    order().end_capture(device, stream);
+    return status;
+  }
+
+  static plug_status call(Member<&R::capture_replay> /*function*/, int32_t device, plug_capture capture,
+                          plug_stream stream) {
+    order().check_capture("capture_replay", device, capture);
+    order().check_stream("capture_replay", device, stream);
+    order().enqueue(device, stream);
+    return ask<&R::capture_replay>(device, capture, stream);
+  }
+
+  static plug_status call(Member<&R::capture_destroy> /*function*/, int32_t device, plug_capture capture) {
+    order().check_capture("capture_destroy", device, capture);
+    order().remove_capture(capture);
+    return ask<&R::capture_destroy>(device, capture);
+  }
+
+  // ---- other processes ----
+
+  static plug_status call(Member<&R::ipc_export> /*function*/, int32_t device, void* base, void* handle,
+                          uint64_t capacity, uint64_t* bytes, int32_t* fd) {
+    memory().check_live("ipc_export", device, base);
+    return ask<&R::ipc_export>(device, base, handle, capacity, bytes, fd);
+  }
+
+  static plug_status call(Member<&R::ipc_import> /*function*/, int32_t device, const void* handle,
+                          uint64_t bytes, int32_t fd, void** base) {
+    const auto add = [&](void* given) { memory().add_import(device, given); };
+    return ask_for<&R::ipc_import>(base, add, device, handle, bytes, fd);
+  }
+
+  static plug_status call(Member<&R::ipc_close> /*function*/, int32_t device, void* base) {
+    memory().check_import(device, base);
+    memory().check_free("ipc_close", device, base);
+    memory().remove(device, base);
+    return ask<&R::ipc_close>(device, base);
+  }
+
+  static plug_status call(Member<&R::ipc_export_event> /*function*/, int32_t device, plug_event event,
+                          void* handle, uint64_t capacity, uint64_t* bytes, int32_t* fd) {
+    order().check_event("ipc_export_event", device, event);
+    return ask<&R::ipc_export_event>(device, event, handle, capacity, bytes, fd);
+  }
+
+  static plug_status call(Member<&R::ipc_import_event> /*function*/, int32_t device, const void* handle,
+                          uint64_t bytes, int32_t fd, plug_event* event) {
+    const auto add = [&](plug_event given) {
+      order().add_event(device, given, PLUG_EVENT_SHARED, /*is_imported=*/true);
+    };
+    return ask_for<&R::ipc_import_event>(event, add, device, handle, bytes, fd);
+  }
+};
+
+// What every call goes through.
+template <class Body>
+plug_status guarded(const char* function, Body body) {
+  try {
+    check_moment(function);
+    return body();
+  } catch (const Violation& violation) {
+    host().set_error(&host(), violation.what());
+    return PLUG_INVALID;
+  }
+}
+
+struct Validated {
+  static constexpr plug_runtime& inner = validation::below;
+
+  template <auto Function, class... Args>
+  static plug_status call(Member<Function> function, Args... args) {
+    return guarded(member_name<Function>(), [&] {
+      check_first<Function>(args...);
+      return Checks::call(function, args...);
+    });
+  }
+
+  static plug_status call_kernel(const plug_kernel& kernel, const plug_call& call) {
+    return guarded(kernel.schema, [&] { return check_kernel(kernel, call); });
+  }
+};
+
+}  // namespace
+
+// There is always a shutdown to call, so that what is left is listed.
+void insert_validate(Module& module) {
+  begin_validation(module.host);
+  insert_layer<Validated>(module.runtime);
+  insert_kernel_layer<Validated>(module.kernels);
+  module.runtime.shutdown = Entry<Validated, &R::shutdown>::enter;
+}
+
+}  // namespace torchplug::plugin

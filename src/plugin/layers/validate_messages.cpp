@@ -1,0 +1,138 @@
+#include "plugin/layers/validate_messages.h"
+
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string_view>
+
+#include "base/immortal.h"
+
+namespace torchplug::plugin {
+namespace {
+
+using validation::Rule;
+
+// In the order of Rule.
+constexpr RuleText kRules[] = {
+    {"VALIDATE-device-index", "the core names a device that the plugin does not have"},
+    {"VALIDATE-device-closed", "the core uses a device before device_open"},
+    {"VALIDATE-after-shutdown", "the core calls a function after shutdown"},
+    {"VALIDATE-call-in-host-func", "a host function, or its release, calls the plugin"},
+    {"VALIDATE-stream-handle", "a stream does not exist (any more), or is another device's"},
+    {"VALIDATE-event-handle", "an event does not exist (any more), or is another device's"},
+    {"VALIDATE-capture-handle", "a capture does not exist (any more), or is another device's"},
+    {"VALIDATE-capture-order", "a capture is begun twice, or ended without having begun"},
+    {"VALIDATE-elapsed-untimed", "event_elapsed of an event made without PLUG_EVENT_TIMING"},
+    {"VALIDATE-flags", "a flag that plug.h does not have"},
+    {"VALIDATE-memory-dead", "memory that mem_alloc did not give, or that has been freed"},
+    {"VALIDATE-memory-extent", "an operation reaches outside of its allocation"},
+    {"VALIDATE-memory-pinned", "PLUG_MEM_PINNED on memory that host_alloc did not give"},
+    {"VALIDATE-tensor", "a plug_tensor that cannot be: its layout, its dimensions, its null memory"},
+    {"VALIDATE-free-in-use", "memory is freed before the streams that use it have passed"},
+    {"VALIDATE-map-range", "mem_map, mem_unmap or mem_unreserve of the wrong part of a reservation"},
+    {"VALIDATE-status-unknown",
+     "the plugin answers with a status that does not exist, or not from that function"},
+    {"VALIDATE-error-silent", "the plugin fails without telling set_error why"},
+    {"VALIDATE-output-on-error", "the plugin writes an output although it fails"},
+    {"VALIDATE-output-missing", "the plugin answers PLUG_OK and writes no output"},
+    {"VALIDATE-alloc-alignment", "mem_alloc gives memory that is not aligned as device_info says"},
+    {"VALIDATE-alloc-overlap", "mem_alloc or host_alloc gives memory that is somebody else's"},
+    {"VALIDATE-view-overlap", "host_view gives an address that is another allocation's view"},
+    {"VALIDATE-handle-twice", "the plugin gives a handle that is in use already, or none"},
+    {"VALIDATE-event-never-recorded", "the plugin says that a never recorded event is not ready"},
+    {"VALIDATE-host-func-twice", "the plugin runs a host function more than once"},
+    {"VALIDATE-host-func-order", "the plugin runs a host function before one enqueued earlier on its stream"},
+    {"VALIDATE-release-twice", "the plugin releases a host function's argument twice, or before it has run"},
+    {"VALIDATE-sync-early",
+     "the plugin says that work is done while a host function before it has not ended"},
+    {"VALIDATE-release-late", "a sync returns before the arguments of host functions have been released"},
+    {"VALIDATE-red-zone", "something wrote behind the end of an allocation"},
+    {"VALIDATE-leak", "something was not given back before the end of the process"},
+};
+static_assert(std::size(kRules) == static_cast<size_t>(Rule::kLeak) + 1);
+
+enum class Mode { kError, kLog, kAbort };
+
+struct Record {
+  uint64_t count = 0;
+  std::string last;
+};
+
+struct Found {
+  std::mutex lock;
+  std::array<Record, std::size(kRules)> records;
+};
+
+Found& found() {
+  static auto& instance = *immortal<Found>();
+  return instance;
+}
+
+const plug_host* message_host = nullptr;
+Mode mode = Mode::kError;
+
+Mode read_mode() {
+  const char* wish = std::getenv("TORCHPLUG_VALIDATE");
+  const std::string_view word = wish == nullptr ? "error" : wish;
+  if (word == "error") return Mode::kError;
+  if (word == "log") return Mode::kLog;
+  if (word == "abort") return Mode::kAbort;
+  TORCH_CHECK(false, "TORCHPLUG_VALIDATE is '", word, "'. It is one of error, log and abort.");
+}
+
+std::string record(Rule rule, const std::string& sentence) {
+  const auto place = static_cast<size_t>(rule);
+  std::string text = std::string(kRules[place].id) + ": " + sentence;
+  std::lock_guard lock(found().lock);
+  ++found().records[place].count;
+  found().records[place].last = text;
+  return text;
+}
+
+}  // namespace
+
+std::span<const RuleText> validation_rules() { return kRules; }
+
+std::vector<ValidationMessage> validation_messages() {
+  std::vector<ValidationMessage> messages;
+  std::lock_guard lock(found().lock);
+  for (size_t i = 0; i < std::size(kRules); ++i) {
+    const Record& record = found().records[i];
+    if (record.count != 0) messages.push_back({kRules[i].id, record.count, record.last});
+  }
+  return messages;
+}
+
+void forget_validation_messages() {
+  std::lock_guard lock(found().lock);
+  found().records = {};
+}
+
+void validation::prepare_messages(const plug_host* given) {
+  mode = read_mode();
+  message_host = given;
+}
+
+void validation::violate(Rule rule, const std::string& sentence) {
+  if (mode == Mode::kError) throw Violation(record(rule, sentence));
+  note(rule, sentence);
+}
+
+std::string validation::note(Rule rule, const std::string& sentence) noexcept {
+  std::string text = record(rule, sentence);
+  message_host->log(message_host, rule == Rule::kLeak ? 1 : 3, text.c_str());
+  if (mode == Mode::kAbort && rule != Rule::kLeak) std::abort();
+  return text;
+}
+
+std::string validation::hexadecimal(const void* address) {
+  std::ostringstream text;
+  text << address;
+  return text.str();
+}
+
+}  // namespace torchplug::plugin

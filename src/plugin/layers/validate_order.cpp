@@ -1,0 +1,370 @@
+#include "plugin/layers/validate_order.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/immortal.h"
+#include "plugin/layers/validate_messages.h"
+
+namespace torchplug::plugin::validation {
+namespace {
+
+constexpr size_t kRetiredJobs = 1 << 16;
+
+thread_local int jobs_inside = 0;
+
+struct Inside {
+  Inside() { ++jobs_inside; }
+  ~Inside() { --jobs_inside; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+void merge(Clock& into, const Clock& other) {
+  for (const auto& [stream, ticket] : other) {
+    Ticket& known = into[stream];
+    known = std::max(known, ticket);
+  }
+}
+
+std::string of_device(int32_t device) { return " of device " + std::to_string(device); }
+
+}  // namespace
+
+Order& Order::instance() {
+  static Order& order = *immortal<Order>();
+  return order;
+}
+
+// ---- streams ----
+
+// The default stream of a device is always there.
+StreamNumber Order::number_of(int32_t device, plug_stream stream) {
+  const auto [found, is_new] =
+      numbers_.try_emplace({device, stream}, static_cast<StreamNumber>(streams_.size()));
+  if (is_new) streams_.push_back({device, 0, 0, {}, {}});
+  return found->second;
+}
+
+void Order::add_stream(int32_t device, plug_stream stream) {
+  bool is_known = false;
+  {
+    std::lock_guard lock(lock_);
+    is_known = stream == nullptr || numbers_.contains({device, stream});
+    number_of(device, stream);
+  }
+  if (is_known) {
+    violate(Rule::kHandleTwice, "The plugin gave the stream " + hexadecimal(stream) + of_device(device) +
+                                    ", which is NULL or exists already.");
+  }
+}
+
+void Order::add_import(int32_t device, plug_stream stream) {
+  std::lock_guard lock(lock_);
+  const bool is_known = stream == nullptr || numbers_.contains({device, stream});
+  number_of(device, stream);
+  if (!is_known) imported_.insert({device, stream});
+}
+
+void Order::check_stream(const char* function, int32_t device, plug_stream stream) {
+  if (stream == nullptr) return;
+  {
+    std::lock_guard lock(lock_);
+    if (numbers_.contains({device, stream})) return;
+  }
+  violate(Rule::kStreamHandle, std::string(function) + " was given " + hexadecimal(stream) +
+                                   ", which is no stream" + of_device(device) + ".");
+}
+
+void Order::remove_stream(int32_t device, plug_stream stream) {
+  bool is_ours = stream != nullptr;
+  {
+    std::lock_guard lock(lock_);
+    if (imported_.contains({device, stream})) is_ours = false;
+    if (is_ours) numbers_.erase({device, stream});
+  }
+  if (!is_ours) {
+    violate(Rule::kStreamHandle, "stream_destroy was given " + hexadecimal(stream) +
+                                     ", which is the default stream or an imported one" + of_device(device) +
+                                     ".");
+  }
+}
+
+Order::Place Order::enqueue(int32_t device, plug_stream stream) {
+  std::lock_guard lock(lock_);
+  const StreamNumber number = number_of(device, stream);
+  Stream& on = streams_[number];
+  on.clock[number] = ++on.last;
+  return {number, on.last};
+}
+
+bool Order::has_passed(const Place& place) {
+  std::lock_guard lock(lock_);
+  return streams_[place.stream].passed >= place.ticket;
+}
+
+Clock Order::stream_clock(int32_t device, plug_stream stream) {
+  std::lock_guard lock(lock_);
+  return streams_[number_of(device, stream)].clock;
+}
+
+Clock Order::device_clock(int32_t device) {
+  Clock clock;
+  std::lock_guard lock(lock_);
+  for (const Stream& stream : streams_) {
+    if (stream.device == device) merge(clock, stream.clock);
+  }
+  return clock;
+}
+
+void Order::learn(const char* function, const Clock& clock, bool released) {
+  bool is_early = false;
+  bool is_unreleased = false;
+  {
+    std::lock_guard lock(lock_);
+    for (const auto& [number, ticket] : clock) {
+      Stream& stream = streams_[number];
+      stream.passed = std::max(stream.passed, ticket);
+      for (const auto& [enqueued, job] : stream.jobs) {
+        if (enqueued > ticket) break;
+        is_early = is_early || !job->has_ended;
+        is_unreleased = is_unreleased || (job->has_ended && !job->is_released);
+      }
+    }
+  }
+  if (is_early) {
+    violate(Rule::kSyncEarly,
+            std::string(function) + " says that work is done, but a host function before it has not ended.");
+  }
+  if (released && is_unreleased) {
+    violate(Rule::kReleaseLate,
+            std::string(function) + " returned before the argument of a host function was released.");
+  }
+}
+
+// ---- events ----
+
+void Order::add_event(int32_t device, plug_event event, uint32_t flags, bool is_imported) {
+  bool is_new = false;
+  {
+    std::lock_guard lock(lock_);
+    is_new =
+        event != nullptr && events_.try_emplace(event, Event{device, flags, is_imported, false, {}}).second;
+  }
+  if (!is_new) {
+    violate(Rule::kHandleTwice, "The plugin gave the event " + hexadecimal(event) + of_device(device) +
+                                    ", which is NULL or exists already.");
+  }
+}
+
+void Order::check_event(const char* function, int32_t device, plug_event event) {
+  {
+    std::lock_guard lock(lock_);
+    const auto found = events_.find(event);
+    if (found != events_.end() && found->second.device == device) return;
+  }
+  violate(Rule::kEventHandle, std::string(function) + " was given " + hexadecimal(event) +
+                                  ", which is no event" + of_device(device) + ".");
+}
+
+void Order::remove_event(plug_event event) {
+  std::lock_guard lock(lock_);
+  events_.erase(event);
+}
+
+size_t Order::events() {
+  std::lock_guard lock(lock_);
+  return events_.size();
+}
+
+bool Order::is_timed(plug_event event) {
+  std::lock_guard lock(lock_);
+  const auto found = events_.find(event);
+  return found != events_.end() && (found->second.flags & PLUG_EVENT_TIMING) != 0;
+}
+
+bool Order::is_never_recorded(plug_event event) {
+  std::lock_guard lock(lock_);
+  const auto found = events_.find(event);
+  return found != events_.end() && !found->second.is_recorded && !found->second.is_imported;
+}
+
+void Order::record(plug_event event, const Clock& clock) {
+  std::lock_guard lock(lock_);
+  const auto found = events_.find(event);
+  if (found == events_.end()) return;
+  found->second.is_recorded = true;
+  // What is captured has not run when a replay's events say so: it proves nothing.
+  found->second.clock = is_capturing() ? Clock{} : clock;
+}
+
+Clock Order::event_clock(plug_event event) {
+  std::lock_guard lock(lock_);
+  const auto found = events_.find(event);
+  return found == events_.end() ? Clock{} : found->second.clock;
+}
+
+void Order::wait(plug_event event, int32_t device, plug_stream stream) {
+  std::lock_guard lock(lock_);
+  const auto found = events_.find(event);
+  if (found != events_.end()) merge(streams_[number_of(device, stream)].clock, found->second.clock);
+}
+
+// ---- captures ----
+
+void Order::check_capture_begin(int32_t device, plug_stream stream) {
+  {
+    std::lock_guard lock(lock_);
+    if (!capturing_.contains({device, stream})) return;
+  }
+  violate(Rule::kCaptureOrder,
+          "capture_begin was given a stream" + of_device(device) + " that captures already.");
+}
+
+void Order::begin_capture(int32_t device, plug_stream stream) {
+  std::lock_guard lock(lock_);
+  capturing_.insert({device, stream});
+  capturing_count_ = capturing_.size();
+}
+
+void Order::check_capture_end(int32_t device, plug_stream stream) {
+  {
+    std::lock_guard lock(lock_);
+    if (capturing_.contains({device, stream})) return;
+  }
+  violate(Rule::kCaptureOrder,
+          "capture_end was given a stream" + of_device(device) + " that captures nothing.");
+}
+
+void Order::end_capture(int32_t device, plug_stream stream) {
+  std::lock_guard lock(lock_);
+  capturing_.erase({device, stream});
+  capturing_count_ = capturing_.size();
+}
+
+void Order::add_capture(int32_t device, plug_capture capture) {
+  std::unique_lock lock(lock_);
+  const bool is_new = capture != nullptr && captures_.emplace(capture, device).second;
+  lock.unlock();
+  if (!is_new) {
+    violate(Rule::kHandleTwice, "The plugin gave the capture " + hexadecimal(capture) + of_device(device) +
+                                    ", which is NULL or exists already.");
+  }
+}
+
+void Order::check_capture(const char* function, int32_t device, plug_capture capture) {
+  {
+    std::lock_guard lock(lock_);
+    const auto found = captures_.find(capture);
+    if (found != captures_.end() && found->second == device) return;
+  }
+  violate(Rule::kCaptureHandle, std::string(function) + " was given " + hexadecimal(capture) +
+                                    ", which is no capture" + of_device(device) + ".");
+}
+
+void Order::remove_capture(plug_capture capture) {
+  std::lock_guard lock(lock_);
+  captures_.erase(capture);
+}
+
+size_t Order::captures() {
+  std::lock_guard lock(lock_);
+  return captures_.size();
+}
+
+// ---- host functions ----
+
+TrackedJob* Order::make_job(int32_t device, plug_stream stream, void (*fn)(void*, plug_status),
+                            void (*release)(void*), void* argument) {
+  std::lock_guard lock(lock_);
+  const StreamNumber number = number_of(device, stream);
+  auto job = std::make_unique<TrackedJob>(
+      TrackedJob{fn, release, argument, device, number, streams_[number].last, is_capturing()});
+  TrackedJob* made = job.get();
+  jobs_.emplace(made, std::move(job));
+  return made;
+}
+
+// Only now: a sync that began before this need not have waited for it.
+void Order::job_enqueued(TrackedJob* job) {
+  std::lock_guard lock(lock_);
+  if (job->is_captured || job->is_released) return;
+  Stream& stream = streams_[job->stream];
+  job->ticket = ++stream.last;
+  stream.clock[job->stream] = stream.last;
+  stream.jobs.emplace(job->ticket, job);
+}
+
+void Order::job_refused(TrackedJob* job) {
+  std::lock_guard lock(lock_);
+  retire(job);
+}
+
+void Order::retire(TrackedJob* job) {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  if (job->ticket != 0) streams_[job->stream].jobs.erase(job->ticket);
+  retired_.push_back(std::move(found->second));
+  jobs_.erase(found);
+  if (retired_.size() > kRetiredJobs) retired_.pop_front();
+}
+
+void Order::run_job(void* argument, plug_status status) {
+  auto* job = static_cast<TrackedJob*>(argument);
+  Order& order = instance();
+  bool runs_again = false;
+  bool is_early = false;
+  {
+    std::lock_guard lock(order.lock_);
+    runs_again = job->is_released || (job->has_begun && !job->is_captured);
+    job->has_begun = true;
+    for (const auto& [ticket, earlier] : order.streams_[job->stream].jobs) {
+      if (ticket > job->after) break;
+      is_early = is_early || (earlier != job && !earlier->has_ended && !job->is_captured);
+    }
+  }
+  // The core's function is not run again: what it works on may be gone.
+  if (runs_again) {
+    note(Rule::kHostFuncTwice, "A host function of device " + std::to_string(job->device) +
+                                   " was run again, or after its argument was released.");
+    return;
+  }
+  if (is_early) {
+    note(Rule::kHostFuncOrder, "A host function of device " + std::to_string(job->device) +
+                                   " was run before one enqueued earlier on its stream had ended.");
+  }
+  {
+    const Inside inside;
+    job->fn(job->argument, status);
+  }
+  std::lock_guard lock(order.lock_);
+  job->has_ended = true;
+}
+
+void Order::release_job(void* argument) {
+  auto* job = static_cast<TrackedJob*>(argument);
+  Order& order = instance();
+  bool is_wrong = false;
+  bool is_again = false;
+  {
+    std::lock_guard lock(order.lock_);
+    is_again = std::exchange(job->is_released, true);
+    is_wrong = is_again || (!job->is_captured && !job->has_ended);
+  }
+  if (is_wrong) {
+    note(Rule::kReleaseTwice, "The argument of a host function of device " + std::to_string(job->device) +
+                                  " was released " +
+                                  (is_again ? "twice." : "before the function had ended."));
+  }
+  if (is_again) return;
+  {
+    const Inside inside;
+    job->release(job->argument);
+  }
+  std::lock_guard lock(order.lock_);
+  order.retire(job);
+}
+
+bool Order::is_inside_job() { return jobs_inside != 0; }
+
+}  // namespace torchplug::plugin::validation

@@ -1,0 +1,64 @@
+#include "pytorch/hooks.h"
+
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+
+#include <algorithm>
+
+#include "base/immortal.h"
+#include "memory/device_allocator.h"
+#include "memory/host_allocator.h"
+#include "runtime/generator.h"
+
+namespace torchplug::pytorch {
+namespace {
+
+struct Hooks final : at::PrivateUse1HooksInterface {
+  void init() const override { ensure_open(current_device()); }
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return device_count() > 0; }
+  bool hasPrimaryContext(DeviceIndex device) const override { return is_open(device); }
+
+  DeviceIndex deviceCount() const override { return device_count(); }
+  DeviceIndex getCurrentDevice() const override { return current_device(); }
+  void setCurrentDevice(DeviceIndex device) const override { set_current_device(device); }
+  DeviceIndex exchangeDevice(DeviceIndex device) const override { return exchange_current_device(device); }
+  DeviceIndex maybeExchangeDevice(DeviceIndex device) const override {
+    return exchange_current_device(device);
+  }
+
+  const at::Generator& getDefaultGenerator(DeviceIndex device) const override {
+    return default_generator(device);
+  }
+  at::Generator getNewGenerator(DeviceIndex device) const override { return new_generator(device); }
+
+  at::Device getDeviceFromPtr(void* address) const override {
+    const Placement placement = DeviceAllocator::instance().locate(address);
+    return {kDeviceType, placement.block->stream.device()};
+  }
+  bool isPinnedPtr(const void* address) const override { return is_pinned(address); }
+  at::Allocator* getPinnedMemoryAllocator() const override { return &host_allocator(); }
+
+  void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
+    c10::StorageImpl& resized = *storage.unsafeGetStorageImpl();
+    TORCH_CHECK(resized.resizable(), "Trying to resize storage that is not resizable");
+    DeviceAllocator& allocator = DeviceAllocator::instance();
+    const DeviceIndex device = resized.device().index();
+    c10::DataPtr data = allocator.allocate_on(Stream::current(device), bytes);
+    allocator.copy_data(data.get(), resized.data(), std::min(bytes, resized.nbytes()));
+    resized.set_data_ptr_noswap(std::move(data));
+    resized.set_nbytes(bytes);
+  }
+};
+
+}  // namespace
+
+void register_hooks() {
+  static auto& hooks = *immortal<Hooks>();
+  static const bool is_registered = [] {
+    at::RegisterPrivateUse1HooksInterface(&hooks);
+    return true;
+  }();
+  static_cast<void>(is_registered);
+}
+
+}  // namespace torchplug::pytorch

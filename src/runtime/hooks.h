@@ -1,9 +1,0 @@
-#pragma once
-// What PyTorch asks an accelerator outside of any operator: is it there, its generators, its memory.
-
-namespace torchplug {
-
-// Registers the hooks with PyTorch, once, for the life of the process. Call before the device is renamed.
-void register_hooks();
-
-}  // namespace torchplug
