@@ -222,6 +222,21 @@ def test_doctor_knows_the_variables_of_plugins():
     assert checks["plugin sim"]["finding"].startswith("1 device;")
 
 
+def test_doctor_prints_nothing_private(tmp_path):
+    library = tmp_path / "libacme.so"
+    answer = json_of(
+        "doctor",
+        code=1,
+        HOME=str(tmp_path),
+        TORCHPLUG_DEVICE=str(library),
+        TORCHPLUG_SIM_TOKEN="hunter2",
+        UNRELATED="hunter3",
+    )
+    printed = json.dumps(answer)
+    assert "~/libacme.so" in printed and "TORCHPLUG_SIM_TOKEN" in printed
+    assert str(tmp_path) not in printed and "hunter" not in printed
+
+
 def test_doctor_names_the_rule_by_which_a_vendor_is_chosen(tmp_path):
     for name in ("acme", "zeta"):
         install_device(tmp_path, name)

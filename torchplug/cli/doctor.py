@@ -6,6 +6,7 @@ import argparse
 import difflib
 import os
 import platform
+import re
 from dataclasses import asdict, dataclass
 from importlib.metadata import entry_points
 from typing import Any
@@ -32,6 +33,8 @@ VARIABLES: dict[str, tuple[str, ...]] = {
     "TORCHPLUG_VALIDATE": ("error", "log", "abort"),
 }
 """What torchplug reads, and the values allowed if they can be listed."""
+SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+"""In the name of a variable of a plugin: its value is not printed, since reports of bugs contain it all."""
 
 
 @dataclass
@@ -51,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     with output.looking("Examining"):
-        checks = examine()
+        checks = [without_home(check) for check in examine()]
     healthy = all(check.state != "wrong" for check in checks)
     if args.json:
         output.print_json({"healthy": healthy, "checks": [asdict(check) for check in checks]})
@@ -83,6 +86,13 @@ def examine() -> list[Check]:
     looked_at = plugins | ({wish: _plugins.plugin_at(wish)} if _plugins.is_path(wish) else {})
     checks += [check_plugin(facts) for facts in devices.inspect_all(looked_at, compute=True)]
     return checks
+
+
+def without_home(check: Check) -> Check:
+    """The same with ~ for the home directory, whose path has the user's name."""
+    home = os.path.expanduser("~").rstrip("/") + "/"
+    words = {name: text.replace(home, "~/") for name, text in asdict(check).items()}
+    return check if home == "/" else Check(**words)
 
 
 def check_autoload() -> Check:
@@ -145,7 +155,8 @@ def check_variables(plugins: dict[str, _plugins.Plugin]) -> list[Check]:
             continue
         allowed = VARIABLES.get(name)
         owners = [p for p in plugins if name.startswith(f"TORCHPLUG_{p.upper()}_")]
-        check = Check(name, value or "(empty)")
+        hidden = value and name not in VARIABLES and SECRET.search(name)
+        check = Check(name, "(not shown)" if hidden else value or "(empty)")
         if allowed and value not in allowed:
             check.state = "wrong"
             check.advice = f"Set it to {', '.join(filter(None, allowed))}."
