@@ -22,7 +22,7 @@ constexpr int kLowPriorityNice = 5;
 std::atomic<bool> g_high_priority_in_use{false};
 
 // The workers that run. Never destroyed: one may outlive the destructors of the process.
-struct Census {
+struct WorkerRegistry {
   std::mutex mutex;
   std::condition_variable changed;
   int running = 0;
@@ -34,8 +34,8 @@ struct Census {
   }
 };
 
-Census& census() {
-  static Census& instance = *std::make_unique<Census>().release();
+WorkerRegistry& worker_registry() {
+  static WorkerRegistry& instance = *std::make_unique<WorkerRegistry>().release();
   return instance;
 }
 
@@ -62,7 +62,7 @@ class SignalsBlocked {
 }  // namespace
 
 void start_worker(std::string name, std::function<void()> body) {
-  Census& workers = census();
+  WorkerRegistry& workers = worker_registry();
   workers.add(1);
   try {
     const SignalsBlocked blocked;
@@ -79,7 +79,7 @@ void start_worker(std::string name, std::function<void()> body) {
 }
 
 int wait_for_workers(std::chrono::milliseconds limit) {
-  Census& workers = census();
+  WorkerRegistry& workers = worker_registry();
   std::unique_lock lock(workers.mutex);
   workers.changed.wait_for(lock, limit, [&] { return workers.running == 0; });
   return workers.running;

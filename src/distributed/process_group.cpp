@@ -18,31 +18,31 @@ namespace torchplug::distributed {
 namespace {
 
 // Groups that live, so that none holds up the end of the process by waiting for other ranks.
-struct Living {
+struct ActiveGroups {
   std::mutex lock;
   std::set<ProcessGroup*> groups;
 };
 
-Living& living() {
-  static auto& instance = *immortal<Living>();
+ActiveGroups& active_groups() {
+  static auto& instance = *immortal<ActiveGroups>();
   return instance;
 }
 
 void abort_all() {
-  std::lock_guard lock(living().lock);
-  for (ProcessGroup* group : living().groups) group->abort();
+  std::lock_guard lock(active_groups().lock);
+  for (ProcessGroup* group : active_groups().groups) group->abort();
 }
 
 // What is kept to the end of the process. gloo's threads cannot be called back from a wait for other ranks:
 // its destructor would wait for them, and they may write to what was in flight.
-struct Abandoned {
+struct Unfinished {
   std::mutex lock;
   std::vector<c10::intrusive_ptr<c10d::Backend>> hosts;
   std::vector<std::shared_ptr<Exchange>> exchanges;
 };
 
-Abandoned& abandoned() {
-  static auto& instance = *immortal<Abandoned>();
+Unfinished& unfinished() {
+  static auto& instance = *immortal<Unfinished>();
   return instance;
 }
 
@@ -73,15 +73,15 @@ ProcessGroup::ProcessGroup(c10::intrusive_ptr<c10d::Backend> host)
     : c10d::Backend(host->getRank(), host->getSize()), host_(std::move(host)) {
   static std::once_flag is_registered;
   std::call_once(is_registered, register_sparse_allreduce);
-  std::lock_guard lock(living().lock);
-  living().groups.insert(this);
+  std::lock_guard lock(active_groups().lock);
+  active_groups().groups.insert(this);
 }
 
 // Does not wait for other ranks.
 ProcessGroup::~ProcessGroup() {
   {
-    std::lock_guard lock(living().lock);
-    living().groups.erase(this);
+    std::lock_guard lock(active_groups().lock);
+    active_groups().groups.erase(this);
   }
   abort();
 }
@@ -122,7 +122,7 @@ ProcessGroup::WorkPtr ProcessGroup::launch(c10d::OpType type, const ExchangePtr&
                    " cannot start: the process group was aborted. Make a new one.");
   refuse_in_capture(Stream::current(exchange->device()), "A collective",
                     "Capture what comes before it and what comes after it as graphs of their own.");
-  reap();
+  remove_finished();
   ++sequence_;
   const bool is_message = c10d::isP2POp(type);
   in_flight_.push_back(exchange);
@@ -163,7 +163,7 @@ const Stream& ProcessGroup::lane_stream(DeviceIndex device, bool is_message) {
   return is_message ? lane.messages.get() : lane.collectives.get();
 }
 
-void ProcessGroup::reap() {
+void ProcessGroup::remove_finished() {
   std::erase_if(in_flight_, [](const ExchangePtr& exchange) { return is_known_to_be_over(*exchange); });
 }
 
@@ -226,20 +226,20 @@ void ProcessGroup::shutdown() {
       record_failure(exchange->device(), std::current_exception());
     }
   }
-  reap();
+  remove_finished();
 }
 
 void ProcessGroup::abort() {
   std::lock_guard lock(order_lock_);
   if (std::exchange(is_aborted_, true)) return;
-  if (!is_forked()) reap();
+  if (!is_forked()) remove_finished();
   if (in_flight_.empty()) return;
-  std::lock_guard keeping(abandoned().lock);
+  std::lock_guard keeping(unfinished().lock);
   for (const ExchangePtr& exchange : in_flight_) {
     exchange->abort();
-    abandoned().exchanges.push_back(exchange);
+    unfinished().exchanges.push_back(exchange);
   }
-  abandoned().hosts.push_back(host_);
+  unfinished().hosts.push_back(host_);
   in_flight_.clear();
 }
 

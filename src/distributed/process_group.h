@@ -110,7 +110,7 @@ class ProcessGroup final : public c10d::Backend {
                   const std::function<WorkPtr(const HostGroup&, Tensors&)>& post);
 
   const Stream& lane_stream(DeviceIndex device, bool is_message);
-  void reap();
+  void remove_finished();
   void wait_for_lanes();
   void correct_default_type();
 

@@ -21,18 +21,18 @@ void check_profiler(plug_status status, const char* what) {
 }
 
 // What the plugin calls for each record; no exception may pass through it.
-struct Taker {
+struct RecordReceiver {
   const std::function<void(const plug_record&)>& take;
   std::exception_ptr failure;
 
   static void call(void* context, const plug_record* given) noexcept {
-    auto& taker = *static_cast<Taker*>(context);
+    auto& receiver = *static_cast<RecordReceiver*>(context);
     plug_record record{};
     std::memcpy(&record, given, std::min<size_t>(given->size, sizeof record));
     try {
-      if (taker.failure == nullptr) taker.take(record);
+      if (receiver.failure == nullptr) receiver.take(record);
     } catch (...) {
-      taker.failure = std::current_exception();
+      receiver.failure = std::current_exception();
     }
   }
 };
@@ -71,14 +71,15 @@ void set_plugin_label(DeviceIndex device, plug_stream stream, uint64_t label) {
 }
 
 uint64_t drain_plugin_profiler(DeviceIndex device, const std::function<void(const plug_record&)>& take) {
-  Taker taker{take, nullptr};
+  RecordReceiver receiver{take, nullptr};
   uint64_t lost = 0;
   {
     const auto calls = lock_calls(module_of(device));
-    check_profiler(module_of(device).profiler.drain(plugin_index(device), &Taker::call, &taker, &lost),
-                   "drain");
+    check_profiler(
+        module_of(device).profiler.drain(plugin_index(device), &RecordReceiver::call, &receiver, &lost),
+        "drain");
   }
-  if (taker.failure != nullptr) std::rethrow_exception(taker.failure);
+  if (receiver.failure != nullptr) std::rethrow_exception(receiver.failure);
   return lost;
 }
 

@@ -8,17 +8,17 @@
 namespace torchplug::runtime {
 namespace {
 
-constexpr uint64_t kAside = 64;  // so that threads seldom meet at the counter they share
+constexpr uint64_t kReservedAtOnce = 64;  // so that threads seldom meet at the counter they share
 constexpr uint64_t kKept = 8192;
 
 constinit std::atomic<uint64_t> given{1};
 
 // The numbers that are this thread's to use.
-struct Aside {
+struct ReservedNumbers {
   uint64_t next = 0;
   uint64_t end = 0;
 };
-constinit thread_local Aside aside;
+constinit thread_local ReservedNumbers reserved;
 
 // A reader that finds the number before and after the name has the name of that number: a writer takes the
 // old number away first.
@@ -31,10 +31,10 @@ constinit std::array<Entry, kKept> latest{};
 }  // namespace
 
 uint64_t next_sequence() noexcept {
-  Aside& mine = aside;
+  ReservedNumbers& mine = reserved;
   if (C10_UNLIKELY(mine.next == mine.end)) {
-    mine.next = given.fetch_add(kAside, std::memory_order_relaxed);
-    mine.end = mine.next + kAside;
+    mine.next = given.fetch_add(kReservedAtOnce, std::memory_order_relaxed);
+    mine.end = mine.next + kReservedAtOnce;
   }
   return mine.next++;
 }

@@ -11,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import torch
+from packaging.requirements import Requirement
 
 import torchplug
 
@@ -157,8 +159,20 @@ def test_all_have_one_version_and_the_core_requires_its_device_of_last_resort():
         re.search(r"project\(torchplug VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
     )
     assert versions == {torchplug.__version__}
-    required = re.findall(r"^Requires-Dist: (.*)$", metadata("torchplug"), re.MULTILINE)
-    assert f"torchplug-sim=={torchplug.__version__}" in required
+    assert str(required_by_core()["torchplug-sim"].specifier) == f"=={torchplug.__version__}"
+
+
+def required_by_core():
+    lines = re.findall(r"^Requires-Dist: (.*)$", metadata("torchplug"), re.MULTILINE)
+    return {Requirement(line).name: Requirement(line) for line in lines}
+
+
+def test_the_core_requires_the_one_minor_of_pytorch_it_was_built_for():
+    major, minor = map(int, torch.__version__.split(".")[:2])
+    accepted = required_by_core()["torch"].specifier
+    assert accepted.contains(f"{major}.{minor}.0") and accepted.contains(f"{major}.{minor}.7")
+    assert not accepted.contains(f"{major}.{minor + 1}.0")
+    assert not accepted.contains(f"{major}.{minor - 1}.9")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,13 +10,13 @@ namespace {
 
 std::atomic<bool> timed{false};
 
-struct Accounts {
+struct AccountRegistry {
   std::mutex lock;
   std::vector<LedgerAccount*> all;
 };
 
-Accounts& accounts() {
-  static auto& instance = *immortal<Accounts>();
+AccountRegistry& account_registry() {
+  static auto& instance = *immortal<AccountRegistry>();
   return instance;
 }
 
@@ -43,13 +43,13 @@ const char* reason_text(Reason reason) {
 }
 
 LedgerAccount::LedgerAccount(std::string op) : op_(std::move(op)) {
-  std::lock_guard lock(accounts().lock);
-  accounts().all.push_back(this);
+  std::lock_guard lock(account_registry().lock);
+  account_registry().all.push_back(this);
 }
 
 LedgerAccount::~LedgerAccount() {
-  std::lock_guard lock(accounts().lock);
-  std::erase(accounts().all, this);
+  std::lock_guard lock(account_registry().lock);
+  std::erase(account_registry().all, this);
 }
 
 void LedgerAccount::count(Way way, Reason reason, uint64_t bytes, uint64_t nanoseconds) {
@@ -82,16 +82,16 @@ void LedgerAccount::reset() {
 
 std::vector<LedgerEntry> ledger_entries() {
   std::vector<LedgerEntry> entries;
-  std::lock_guard lock(accounts().lock);
-  for (const LedgerAccount* account : accounts().all) account->collect(entries);
+  std::lock_guard lock(account_registry().lock);
+  for (const LedgerAccount* account : account_registry().all) account->collect(entries);
   const auto by_count = [](const LedgerEntry& a, const LedgerEntry& b) { return a.count > b.count; };
   std::stable_sort(entries.begin(), entries.end(), by_count);
   return entries;
 }
 
 void reset_ledger() {
-  std::lock_guard lock(accounts().lock);
-  for (LedgerAccount* account : accounts().all) account->reset();
+  std::lock_guard lock(account_registry().lock);
+  for (LedgerAccount* account : account_registry().all) account->reset();
 }
 
 void time_ledger(bool on) { timed = on; }

@@ -136,8 +136,8 @@ void Memory::check_free(const char* function, int32_t device, void* base) {
     if (found == nullptr) return;
     allocation = *found;
   }
-  for (const auto& [stream, ticket] : allocation.uses) {
-    if (order_.has_passed({stream, ticket})) continue;
+  for (const auto& [stream, number] : allocation.uses) {
+    if (order_.has_passed({stream, number})) continue;
     violate(Rule::kFreeInUse, std::string(function) + " was given " +
                                   place_of(device, base, allocation.bytes) +
                                   ", which a stream still uses. Synchronise first.");
@@ -375,8 +375,8 @@ void Memory::note_use(const plug_mem& mem, const Order::Place& place) {
   if (mem.device == PLUG_HOST || !below_.has<&plug_runtime::stream_create>() || order_.is_capturing()) return;
   std::lock_guard lock(lock_);
   if (Allocation* found = find(mem.device, mem.base)) {
-    Ticket& latest = found->uses[place.stream];
-    latest = std::max(latest, place.ticket);
+    WorkNumber& latest = found->uses[place.stream];
+    latest = std::max(latest, place.number);
   }
 }
 

@@ -63,7 +63,7 @@ class Memory {
 
   // ---- use ----
   void check_use(const char* function, const plug_mem& mem, const Extent& extent);
-  // On a stream, by work with this ticket.
+  // On a stream, by work with this number.
   void note_use(const plug_mem& mem, const Order::Place& place);
 
   struct Count {
@@ -82,7 +82,7 @@ class Memory {
     bool is_reservation = false;
     uintptr_t view = 0;
     std::map<uint64_t, uint64_t> mapped;  // of a reservation: offset to end
-    std::map<StreamNumber, Ticket> uses;
+    std::map<StreamNumber, WorkNumber> uses;
   };
   struct DeviceFacts {
     uint64_t alignment = 1;

@@ -20,9 +20,9 @@ struct Inside {
 };
 
 void merge(Clock& into, const Clock& other) {
-  for (const auto& [stream, ticket] : other) {
-    Ticket& known = into[stream];
-    known = std::max(known, ticket);
+  for (const auto& [stream, number] : other) {
+    WorkNumber& known = into[stream];
+    known = std::max(known, number);
   }
 }
 
@@ -94,7 +94,7 @@ Order::Place Order::enqueue(int32_t device, plug_stream stream) {
 
 bool Order::has_passed(const Place& place) {
   std::lock_guard lock(lock_);
-  return streams_[place.stream].passed >= place.ticket;
+  return streams_[place.stream].passed >= place.number;
 }
 
 Clock Order::stream_clock(int32_t device, plug_stream stream) {
@@ -116,11 +116,11 @@ void Order::learn(const char* function, const Clock& clock, bool released) {
   bool is_unreleased = false;
   {
     std::lock_guard lock(lock_);
-    for (const auto& [number, ticket] : clock) {
-      Stream& stream = streams_[number];
-      stream.passed = std::max(stream.passed, ticket);
+    for (const auto& [place, number] : clock) {
+      Stream& stream = streams_[place];
+      stream.passed = std::max(stream.passed, number);
       for (const auto& [enqueued, job] : stream.jobs) {
-        if (enqueued > ticket) break;
+        if (enqueued > number) break;
         is_early = is_early || !job->has_ended;
         is_unreleased = is_unreleased || (job->has_ended && !job->is_released);
       }
@@ -284,9 +284,9 @@ void Order::job_enqueued(TrackedJob* job) {
   std::lock_guard lock(lock_);
   if (job->is_captured || job->is_released) return;
   Stream& stream = streams_[job->stream];
-  job->ticket = ++stream.last;
+  job->number = ++stream.last;
   stream.clock[job->stream] = stream.last;
-  stream.jobs.emplace(job->ticket, job);
+  stream.jobs.emplace(job->number, job);
 }
 
 void Order::job_refused(TrackedJob* job) {
@@ -297,7 +297,7 @@ void Order::job_refused(TrackedJob* job) {
 void Order::retire(TrackedJob* job) {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;
-  if (job->ticket != 0) streams_[job->stream].jobs.erase(job->ticket);
+  if (job->number != 0) streams_[job->stream].jobs.erase(job->number);
   retired_.push_back(std::move(found->second));
   jobs_.erase(found);
   if (retired_.size() > kRetiredJobs) retired_.pop_front();
@@ -312,8 +312,8 @@ void Order::run_job(void* argument, plug_status status) {
     std::lock_guard lock(order.lock_);
     runs_again = job->is_released || (job->has_begun && !job->is_captured);
     job->has_begun = true;
-    for (const auto& [ticket, earlier] : order.streams_[job->stream].jobs) {
-      if (ticket > job->after) break;
+    for (const auto& [number, earlier] : order.streams_[job->stream].jobs) {
+      if (number > job->after) break;
       is_early = is_early || (earlier != job && !earlier->has_ended && !job->is_captured);
     }
   }

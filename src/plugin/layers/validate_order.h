@@ -2,7 +2,7 @@
 // What the validate layer knows of the order of work: which streams and events there are, how far the host
 // knows each stream to have come, and the host functions that are under way.
 //
-// Every piece of work takes a ticket of its stream. A clock says up to which ticket each stream has come; a
+// Every piece of work takes a number of its stream. A clock says up to which number each stream has come; a
 // stream's own says what is done before anything enqueued on it now, an event's what was before its record. A
 // sync, and a query that says yes, tells the host a clock. Under concurrent calls the answers err on the side
 // of silence. One lock guards it all and is not held while the plugin is called; any thread may call.
@@ -23,8 +23,8 @@
 namespace torchplug::plugin::validation {
 
 using StreamNumber = uint32_t;
-using Ticket = uint64_t;
-using Clock = std::map<StreamNumber, Ticket>;
+using WorkNumber = uint64_t;
+using Clock = std::map<StreamNumber, WorkNumber>;
 
 class Order;
 
@@ -36,9 +36,9 @@ struct TrackedJob {
   void* argument;
   int32_t device;
   StreamNumber stream;
-  Ticket after;       // what its stream had when it was enqueued
-  bool is_captured;   // runs at each replay, and is not waited for
-  Ticket ticket = 0;  // once enqueuing is over
+  WorkNumber after;       // what its stream had when it was enqueued
+  bool is_captured;       // runs at each replay, and is not waited for
+  WorkNumber number = 0;  // once enqueuing is over
   bool has_begun = false;
   bool has_ended = false;
   bool is_released = false;
@@ -55,7 +55,7 @@ class Order {
 
   struct Place {
     StreamNumber stream;
-    Ticket ticket;
+    WorkNumber number;
   };
   // The next piece of work for a stream that exists.
   Place enqueue(int32_t device, plug_stream stream);
@@ -104,10 +104,10 @@ class Order {
   using StreamKey = std::pair<int32_t, plug_stream>;
   struct Stream {
     int32_t device;
-    Ticket last = 0;
-    Ticket passed = 0;
+    WorkNumber last = 0;
+    WorkNumber passed = 0;
     Clock clock;
-    std::map<Ticket, TrackedJob*> jobs;  // enqueued and not released
+    std::map<WorkNumber, TrackedJob*> jobs;  // enqueued and not released
   };
   struct Event {
     int32_t device;
