@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import signal
 import sys
 import tempfile
 import warnings
@@ -24,6 +25,7 @@ the CPU only, or a file cannot be imported; 2: bad input; 130: interrupted.
 
 def main():
     options = parse_arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the worker processes end, too
     try:
         return run(options)
     except BadInput as problem:

@@ -18,7 +18,7 @@ class Report:
         self.results = {}
         self.problems = {}  # of files that are not run
         self.expected = {}
-        self.spoken = time.monotonic()
+        self.spoken = float("-inf")
         if resume and path.exists():
             for line in path.read_text().splitlines():
                 result = json.loads(line)
