@@ -1,0 +1,83 @@
+"""What is told: progress, results on disk that a later run takes up, the table and the list at the end."""
+
+import json
+import threading
+import time
+from collections import Counter
+
+COLUMNS = ("passed", "skipped", "failed on both", "device only", "crashed", "timed out")
+NOTABLE = ("device only", "crashed", "timed out")
+QUIET_SECONDS = 15
+
+
+class Report:
+    """The results so far, by file and test. Any thread may add one."""
+
+    def __init__(self, path, resume):
+        self.lock = threading.Lock()
+        self.results = {}
+        self.problems = {}  # of files that are not run
+        self.expected = {}
+        self.spoken = float("-inf")
+        if resume and path.exists():
+            for line in path.read_text().splitlines():
+                result = json.loads(line)
+                self.results[result["file"], result["test"]] = result
+        self.disk = open(path, "a" if resume else "w") if path else None  # noqa: SIM115
+
+    def knows(self, suite, test):
+        return (suite.name, test) in self.results
+
+    def begin(self, suite, tests):
+        self.expected[suite.name] = tests
+        print(f"{suite.name}: {tests} tests", flush=True)
+
+    def add_problem(self, suite, problem):
+        """The file, or the rest of it, cannot be run."""
+        self.problems[suite.name] = f"{suite.name}: not run: {problem}"
+        print(self.problems[suite.name], flush=True)
+
+    def add(self, suite, result, cpu):
+        """`cpu` is how its twin ended, None if that was not run."""
+        result = {"file": suite.name, **result, "cpu": cpu}
+        with self.lock:
+            self.results[suite.name, result["test"]] = result
+            if self.disk:
+                print(json.dumps(result), file=self.disk, flush=True)
+            if classify(result) in NOTABLE:
+                print(describe(result), flush=True)
+            elif time.monotonic() - self.spoken > QUIET_SECONDS:
+                self.spoken = time.monotonic()
+                done = sum(file == suite.name for file, _ in self.results)
+                print(f"{suite.name}: {done} of {self.expected[suite.name]}", flush=True)
+
+    def different(self):
+        return [result for _, result in sorted(self.results.items()) if classify(result) in NOTABLE]
+
+    def print_summary(self):
+        counts = {}
+        for (file, _), result in self.results.items():
+            counts.setdefault(file, Counter())[classify(result)] += 1
+        if len(counts) > 1:
+            counts["all"] = sum(counts.values(), Counter())
+        width = max(map(len, counts), default=0)
+        print("\n" + " " * width, *COLUMNS, sep="  ")
+        for file, count in counts.items():
+            cells = (f"{count[column]:{len(column)}}" for column in COLUMNS)
+            print(f"{file:{width}}", *cells, sep="  ")
+        print(*self.problems.values(), sep="\n", end="\n" if self.problems else "")
+        if self.different():
+            print("\nNot passed on the device, though the CPU passes or has no such test:")
+        for result in self.different():
+            print(describe(result))
+
+
+def classify(result):
+    """The column of a result: what the CPU does not pass either is no difference."""
+    if result["cpu"] in ("failed", "crashed", "timed out"):
+        return "failed on both"
+    return "device only" if result["outcome"] == "failed" else result["outcome"]
+
+
+def describe(result):
+    return f"{result['file']} {result['test']} {result['outcome']}: {result['error']}"
