@@ -32,6 +32,7 @@ def _make(settings: Any, options: Any) -> Backend:
 
     from torchplug import _C
 
+    _C.register_ddp_timer()
     arguments = (settings.store, settings.group_rank, settings.group_size)
     if options is None:
         return _C.ProcessGroup(ProcessGroupGloo(*arguments, timeout=settings.timeout))

@@ -168,6 +168,7 @@ PYBIND11_MODULE(_C, module) {
   bind_streams(module);
   bind_profiler(module);
   bind_sharing(module);
+  bind_warnings(module);
 #ifdef TORCHPLUG_DISTRIBUTED
   bind_distributed(module);
 #endif

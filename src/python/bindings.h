@@ -20,5 +20,6 @@ void bind_memory_snapshot(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_profiler(pybind11::module_& module);
 void bind_sharing(pybind11::module_& module);
+void bind_warnings(pybind11::module_& module);
 
 }  // namespace torchplug::python

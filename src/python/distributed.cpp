@@ -1,3 +1,4 @@
+#include "distributed/ddp_timer.h"
 #include "distributed/process_group.h"
 #include "python/bindings.h"
 
@@ -19,6 +20,7 @@ void bind_distributed(py::module_& module) {
   py::class_<ProcessGroup, c10d::Backend, c10::intrusive_ptr<ProcessGroup>>(module, "ProcessGroup")
       .def(py::init(&make))
       .def_property_readonly("options", &ProcessGroup::getBackendOptions);
+  module.def("register_ddp_timer", &register_ddp_timer);
 }
 
 }  // namespace torchplug::python

@@ -161,6 +161,7 @@ void refuse_forked() {
 // afterwards.
 void shut_down() {
   if (is_forked()) return;
+  issue_all_deferred_warnings();
   print_recorded_failures();
   std::set<const Module*> modules;
   for (DeviceSlot& slot : devices().slots()) modules.insert(slot.module);

@@ -88,7 +88,7 @@ void Event::synchronize() const {
     const Work wait{.kind = Work::Kind::kSync, .stream = stream, .function = "event_sync"};
     check(observe(wait, [&] { return ask_plugin<&R::event_sync>(device_, handle_); }), "event_sync", device_);
   }
-  throw_recorded_failure(device_);
+  finish_wait(device_);
 }
 
 void Event::wait_quietly() const noexcept {

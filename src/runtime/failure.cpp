@@ -15,6 +15,7 @@
 
 #include "base/immortal.h"
 #include "base/utf8.h"
+#include "runtime/deferred_warnings.h"
 #include "runtime/sequence.h"
 
 namespace torchplug::runtime {
@@ -137,6 +138,11 @@ void throw_recorded_failure(DeviceIndex device) {
   }
   if (is_lost(device)) throw_lost(device);
   if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void finish_wait(DeviceIndex device) {
+  issue_deferred_warnings();
+  throw_recorded_failure(device);
 }
 
 void lose_device(DeviceIndex device, const std::string& sentence) {

@@ -15,6 +15,8 @@ void record_failure(DeviceIndex device, std::exception_ptr failure);
 // The same, of a job: the text says which.
 void record_failure_of(DeviceIndex device, const char* name, uint64_t sequence, std::exception_ptr failure);
 void throw_recorded_failure(DeviceIndex device);
+// What every wait ends with: warnings of the work that was waited for, then its failure.
+void finish_wait(DeviceIndex device);
 
 // From now on the device is lost; the first sentence is the one that stays.
 void lose_device(DeviceIndex device, const std::string& sentence);

@@ -113,6 +113,7 @@ void require_streams(DeviceIndex device) {
 // failure is thrown before anybody can read them. Not on a lost device, whose memory may be gone.
 void run_job(void* argument, plug_status status) {
   auto* job = static_cast<HostJob*>(argument);
+  const DeferWarnings warnings(job->receiver());
   try {
     if (status == PLUG_LOST) check(status, job->name(), job->device());
     run_observed(*job);
@@ -166,8 +167,12 @@ Stream Stream::exchange_current() const {
 void Stream::enqueue(HostJobPtr job) const {
   ensure_open(device_);
   job->device_ = device_;
-  const bool is_replayed_by_plugin = any_capture() && module_of(device_).emulated_capture == nullptr;
-  if (is_replayed_by_plugin && is_capturing(*this)) job->captured_on_ = id_;
+  if (C10_UNLIKELY(any_capture()) && is_capturing(*this)) {
+    // Whoever waits for a replay gets its warnings.
+    if (module_of(device_).emulated_capture == nullptr) job->captured_on_ = id_;
+  } else {
+    job->receiver_ = warning_receiver();
+  }
   const Work work{.kind = Work::Kind::kHost, .stream = *this, .function = "host_func", .name = job->name()};
   submit(work, [&](uint64_t number) {
     job->sequence_ = number;
@@ -214,7 +219,7 @@ void Stream::synchronize() const {
     check(observe(wait, [&] { return ask_plugin<&R::stream_sync>(device_, handle()); }), "stream_sync",
           device_);
   }
-  throw_recorded_failure(device_);
+  finish_wait(device_);
 }
 
 void Stream::synchronize_if_blocking() const {
@@ -248,7 +253,7 @@ void synchronize_device(DeviceIndex device) {
   const Stream stream = Stream::default_of(device);
   const Work wait{.kind = Work::Kind::kSync, .stream = stream, .function = "device_sync"};
   check(observe(wait, [&] { return ask_plugin<&R::device_sync>(device); }), "device_sync", device);
-  throw_recorded_failure(device);
+  finish_wait(device);
 }
 
 }  // namespace torchplug::runtime

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/deferred_warnings.h"
 #include "runtime/device.h"
 
 namespace torchplug::runtime {
@@ -30,12 +31,14 @@ class HostJob {
   DeviceIndex device() const { return device_; }
   uint64_t sequence() const { return sequence_; }
   const std::optional<c10::StreamId>& captured_on() const { return captured_on_; }
+  WarningReceiver receiver() const { return receiver_; }
 
  private:
   friend class Stream;
   DeviceIndex device_ = 0;
   uint64_t sequence_ = 0;
   std::optional<c10::StreamId> captured_on_;  // the plugin runs it at each replay
+  WarningReceiver receiver_ = kAnyThread;
 };
 
 struct ReleaseJob {

@@ -13,6 +13,10 @@ QUIET = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
 
 def run(*command, **environment):
     """What a command that must end well prints."""
+    return completed(*command, **environment).stdout
+
+
+def completed(*command, **environment):
     done = subprocess.run(
         [sys.executable, *map(str, command)],
         env={**os.environ, **QUIET, **environment},
@@ -22,14 +26,23 @@ def run(*command, **environment):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done
+
+
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 
 
 def test_torchrun():
-    options = ["--standalone", "--nproc-per-node=2"]
-    printed = run("-m", "torch.distributed.run", *options, SCRIPTS / "torchrun_script.py")
+    printed = run(*TORCHRUN, SCRIPTS / "torchrun_script.py")
     for rank in range(2):
         assert f"rank {rank} of 2 has trained" in printed
+
+
+def test_the_documented_start_trains_without_a_warning():
+    done = completed(*TORCHRUN, SCRIPTS / "quiet_script.py")
+    for rank in range(2):
+        assert f"rank {rank} of 2 has trained quietly" in done.stdout
+    assert "warn" not in done.stderr.lower()
 
 
 def test_spawned_processes(tmp_path):
