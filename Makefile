@@ -18,7 +18,7 @@ DEVICES := devices/sim examples/hello
 CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 PYTEST = $(BIN)/pytest -n $(JOBS)
 # Run once more with every call into the plugin checked.
-VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy training)
+VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy graphs training)
 
 .PHONY: setup setup-tests setup-lint build build-tests wheel check test test-full demo bench lint sanitize clean
 

@@ -177,8 +177,7 @@ void Graph::move_generators_on(const Stream& stream) const {
     if (random.kernels_draw) {
       const plug_mem to = DeviceAllocator::instance().locate(random.for_kernels.get()).memory();
       const plug_mem from{const_cast<Draw*>(&begin), 0, PLUG_HOST, 0};
-      const DeviceIndex device = stream.device();
-      call_plugin<&plug_runtime::copy>(device, stream.handle(), &to, &from, sizeof begin);
+      copy_memory(to, from, sizeof begin, stream);
     }
   }
 }

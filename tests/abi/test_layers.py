@@ -134,6 +134,22 @@ def test_a_folder_of_the_core_has_few_enough_concepts_to_survey(folder):
     assert len(concepts) <= MOST_CONCEPTS, f"{folder}: {sorted(concepts)}"
 
 
+GIVES_WORK = r"(copy|copy_strided|mem_fill|host_func|event_wait|capture_replay)\b"
+
+
+@pytest.mark.parametrize("path", CORE_SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_work_is_given_to_a_device_through_submit_alone(path):
+    if folder_of(path).startswith("plugin"):
+        return  # below it
+    text = without_comments(path.read_text())
+    assert not re.search(rf"call_plugin<&\w+::{GIVES_WORK}", text)
+    for asked in re.finditer(rf"(?<!return )ask_plugin<&\w+::{GIVES_WORK}", text):
+        before = text[: asked.start()]
+        assert before.rstrip().endswith(("?", ":")) and "submit(" in before[-400:]
+    if re.search(rf"ask_plugin<&\w+::{GIVES_WORK}", text):
+        assert "submit(" in text
+
+
 def test_the_core_includes_nothing_of_python():
     for path in CORE_SOURCES:
         if path.parent.name != "python":

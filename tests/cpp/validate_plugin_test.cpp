@@ -207,6 +207,7 @@ TEST(Validate, a_capture_begins_and_then_ends_and_lives_until_it_is_destroyed) {
     expect_refused(runtime.capture_begin(0, nullptr, PLUG_CAPTURE_GLOBAL), "capture-order");
     EXPECT_EQ(runtime.capture_end(0, nullptr, &capture), PLUG_OK);
     EXPECT_EQ(runtime.capture_replay(0, capture, nullptr), PLUG_OK);
+    EXPECT_EQ(runtime.stream_sync(0, nullptr), PLUG_OK);
     EXPECT_EQ(runtime.capture_destroy(0, capture), PLUG_OK);
     expect_refused(runtime.capture_replay(0, capture, nullptr), "capture-handle");
   });

@@ -141,6 +141,100 @@ TEST(Validate, the_elements_of_a_strided_tensor_stay_inside) {
   });
 }
 
+TEST(Validate, strided_copies_are_between_tensors_of_one_kind_that_lie_apart) {
+  on_validated_sim([](const plug_runtime& runtime) {
+    void* base = allocate(runtime, 24 * sizeof(float));
+    void* other = allocate(runtime, 24 * sizeof(float));
+    const int64_t sizes[] = {3, 2};
+    const int64_t wider[] = {3, 3};
+    const int64_t strides[] = {4, 1};
+    const auto tensor = [&](void* at, uint64_t item, plug_dtype dtype = PLUG_F32, uint32_t flags = 0) {
+      return plug_tensor{{at, item * sizeof(float), 0, 0}, dtype, 2, sizes, strides, flags, 0, nullptr};
+    };
+    const auto copy = [&](const plug_tensor& to, const plug_tensor& from) {
+      return runtime.copy_strided(0, nullptr, &to, &from);
+    };
+    EXPECT_EQ(copy(tensor(base, 0), tensor(other, 0)), PLUG_OK);
+    EXPECT_EQ(copy(tensor(base, 0), tensor(base, 10)), PLUG_OK) << "one ends where the other begins";
+    expect_refused(copy(tensor(base, 1), tensor(base, 0)), "copy-strided");
+    expect_refused(copy(tensor(base, 0), tensor(base, 9)), "copy-strided");
+    expect_refused(copy(tensor(base, 0), tensor(other, 0, PLUG_I32)), "copy-strided");
+    expect_refused(copy(tensor(base, 0, PLUG_F32, PLUG_TENSOR_NEG), tensor(other, 0)), "copy-strided");
+    plug_tensor wide = tensor(other, 0);
+    wide.sizes = wider;
+    expect_refused(copy(tensor(base, 0), wide), "copy-strided");
+  });
+}
+
+TEST(Validate, replays_of_a_capture_follow_each_other_and_are_over_when_it_is_destroyed) {
+  on_validated_sim([](const plug_runtime& runtime) {
+    void* base = allocate(runtime, 100);
+    plug_stream stream = nullptr;
+    plug_stream other = nullptr;
+    plug_event event = nullptr;
+    plug_capture capture = nullptr;
+    ASSERT_EQ(runtime.stream_create(0, 0, &stream), PLUG_OK);
+    ASSERT_EQ(runtime.stream_create(0, 0, &other), PLUG_OK);
+    ASSERT_EQ(runtime.event_create(0, 0, &event), PLUG_OK);
+    ASSERT_EQ(runtime.capture_begin(0, stream, PLUG_CAPTURE_GLOBAL), PLUG_OK);
+    EXPECT_EQ(fill(runtime, {base, 0, 0, 0}, 100, stream), PLUG_OK);
+    ASSERT_EQ(runtime.capture_end(0, stream, &capture), PLUG_OK);
+    EXPECT_EQ(runtime.capture_replay(0, capture, stream), PLUG_OK);
+    EXPECT_EQ(runtime.capture_replay(0, capture, stream), PLUG_OK) << "a stream is an order";
+    expect_refused(runtime.capture_replay(0, capture, other), "capture-in-use");
+    expect_refused(runtime.capture_destroy(0, capture), "capture-in-use");
+    EXPECT_EQ(runtime.event_record(0, event, stream), PLUG_OK);
+    EXPECT_EQ(runtime.event_wait(0, event, 0, other), PLUG_OK);
+    EXPECT_EQ(runtime.capture_replay(0, capture, other), PLUG_OK) << "the event orders the streams";
+    EXPECT_EQ(runtime.stream_sync(0, stream), PLUG_OK);
+    expect_refused(runtime.capture_destroy(0, capture), "capture-in-use");
+    EXPECT_EQ(runtime.stream_sync(0, other), PLUG_OK);
+    EXPECT_EQ(runtime.capture_destroy(0, capture), PLUG_OK);
+  });
+}
+
+TEST(Validate, a_kernel_is_given_what_it_accepts) {
+  alone([] {
+    Module& module = load_module(SIM_LIBRARY);
+    const auto run = [](const plug_call*) -> plug_status { return PLUG_OK; };
+    module.kernels = {{"acme::plain(Tensor x) -> ()", run, nullptr, 0, 0},
+                      {"acme::dense(Tensor x) -> ()", run, nullptr, PLUG_ACCEPTS_DENSE, 0},
+                      {"acme::strided(Tensor x) -> ()", run, nullptr,
+                       PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_LAZY_BITS | PLUG_ACCEPTS_HOST_SCALAR, 0}};
+    insert_validate(module);
+    const plug_runtime& runtime = table_of(module);
+    ASSERT_EQ(runtime.device_open(0), PLUG_OK);
+    void* base = allocate(runtime, 1000);
+    const int64_t sizes[] = {2, 3};
+    const int64_t rows[] = {3, 1};
+    const int64_t columns[] = {1, 2};
+    const int64_t gaps[] = {6, 1};
+    float number = 1;
+    const auto of = [&](const int64_t* strides, uint32_t flags = 0) {
+      return plug_tensor{{base, 0, 0, 0}, PLUG_F32, 2, sizes, strides, flags, 0, nullptr};
+    };
+    const plug_tensor scalar{{&number, 0, PLUG_HOST, 0}, PLUG_F32, 0, nullptr, nullptr, 0, 0, nullptr};
+    const auto call = [&](size_t kernel, const plug_tensor& tensor) {
+      plug_value argument{PLUG_VALUE_TENSOR, 1, {}};
+      argument.as.tensors = &tensor;
+      plug_call made{};
+      made.size = sizeof made;
+      made.args = &argument;
+      made.arg_count = 1;
+      made.user = module.kernels[kernel].user;
+      return module.kernels[kernel].fn(&made);
+    };
+    EXPECT_EQ(call(0, of(rows)), PLUG_OK);
+    expect_refused(call(0, of(columns)), "kernel-tensor");
+    EXPECT_EQ(call(1, of(columns)), PLUG_OK);
+    expect_refused(call(1, of(gaps)), "kernel-tensor");
+    EXPECT_EQ(call(2, of(gaps, PLUG_TENSOR_NEG)), PLUG_OK);
+    expect_refused(call(0, of(rows, PLUG_TENSOR_NEG)), "kernel-tensor");
+    EXPECT_EQ(call(2, scalar), PLUG_OK);
+    expect_refused(call(0, scalar), "kernel-tensor");
+  });
+}
+
 TEST(Validate, pinned_is_what_host_alloc_gave) {
   on_validated_sim([](const plug_runtime& runtime) {
     void* base = allocate(runtime, 100);

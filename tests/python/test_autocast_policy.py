@@ -152,6 +152,10 @@ def moved(value, device):
     )
 
 
+def flat(result):
+    return result if isinstance(result, (list, tuple)) else [result]
+
+
 def functions_for(group, name):
     """The same operator, as each of the places that has it gives it."""
     places = {"nn": torch._C._nn, "linalg": torch._C._linalg, "torch": torch, "methods": None}
@@ -190,6 +194,19 @@ def test_pytorchs_calls_that_are_raised_to_float32(device, group, index):
 @pytest.mark.parametrize(("group", "index"), cases("torch_need_autocast_promote"))
 def test_pytorchs_calls_that_run_in_the_widest_type(device, group, index):
     check_listed(device, group, index, torch.float32, torch.float32)
+
+
+@pytest.mark.parametrize(("group", "index"), cases("torch_need_autocast_promote"))
+def test_in_the_widest_type_is_half_where_all_are_half(device, group, index):
+    name, arguments, _ = listed(group)[index]
+    halves = moved(cast(arguments, torch.float16), device)
+    for function in functions_for(group, name):
+        expected = function(*halves)
+        with torch.autocast(device.type, dtype=torch.float16):
+            actual = function(*halves)
+        for one, other in zip(flat(actual), flat(expected), strict=True):
+            assert one.dtype == other.dtype
+        assert_equal(actual, expected)
 
 
 @pytest.mark.parametrize(

@@ -166,8 +166,19 @@ def test_negated_sources_and_targets(ends):
         lambda x: x[::2].copy_(x[1::2]),
         lambda x: x.view(4, 2).copy_(x.view(2, 4).t()),
         lambda x: x.expand(2, 8).copy_(torch.ones(8, device=x.device)),
+        lambda x: x.as_strided((2, 2), (4, 1), 1).copy_(x.as_strided((2, 2), (4, 1), 0)),
+        lambda x: x.as_strided((2, 3), (4, 1), 0).copy_(x.as_strided((2, 3), (4, 1), 1)),
     ],
-    ids=["forward", "backward", "onto_itself", "interleaved", "transposed", "into_expanded"],
+    ids=[
+        "forward",
+        "backward",
+        "onto_itself",
+        "interleaved",
+        "transposed",
+        "into_expanded",
+        "rows_forward",
+        "rows_backward",
+    ],
 )
 def test_overlapping_copies_do_what_the_cpu_does(device, move):
     same_outcome(device, move, torch.arange(8.0))

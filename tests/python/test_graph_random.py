@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from helpers import assert_equal, capture, on_capture_stream
+from helpers import assert_equal, capture, on_capture_stream, output_of
 from torch.nn import functional as F
+from vendors import compile_test_plugin
 
 pytestmark = [
     pytest.mark.accelerator("the CPU captures nothing"),
@@ -158,3 +159,52 @@ def test_checkpointed_autograd_draws_the_same_numbers_twice_in_a_capture(device,
         assert 0 < (out != 0).sum().item() < 200
         found.append(out.cpu().clone())
     assert not torch.equal(*found)
+
+
+def test_a_replay_moves_on_by_all_it_draws_also_when_the_state_was_set_back(device, module):
+    def draw():
+        state = module.get_rng_state()
+        many = torch.rand(1000, device=device)
+        module.set_rng_state(state)
+        return many, torch.rand(8, device=device)
+
+    graph, (many, few) = capture(module, draw)
+    module.manual_seed(5)
+    start = module._get_rng_state_offset()
+    torch.rand(1000, device=device)
+    needed = module._get_rng_state_offset() - start
+    module.manual_seed(5)
+    graph.replay()
+    first = many.cpu()
+    assert_equal(few, first[:8])
+    assert module._get_rng_state_offset() == start + needed
+    graph.replay()
+    # No number of the first replay comes again.
+    assert not set(many.tolist()) & set(first.tolist())
+
+
+def test_what_a_capture_allocates_and_frees_leaves_its_randomness_alone(tmp_path):
+    """On a plugin with a capture and a random kernel of its own, which reads its seed on the device."""
+    done = output_of(
+        """
+        x = torch.ones(4, device=device)
+        out = torch.empty(4, device=device)
+        module = torch.get_device_module(device)
+        graph = module.Graph()
+        module.manual_seed(1)
+        with module.graph(graph):
+            freed = [x.clone() for _ in range(3)]
+            del freed
+            out.uniform_()
+        drawn = []
+        for _ in range(2):
+            graph.replay()
+            drawn.append(out.tolist())
+        module.manual_seed(1)
+        eager = [torch.empty(4, device=device).uniform_().tolist() for _ in range(2)]
+        print(drawn == eager and drawn[0] != drawn[1])
+        """,
+        "captures",
+        TORCHPLUG_DEVICE=compile_test_plugin(tmp_path, "captures"),
+    )
+    assert done == "True"

@@ -192,6 +192,20 @@ def test_a_stream_that_joined_must_be_waited_for(device, module):
 
 
 @streams_only
+@pytest.mark.parametrize("forgotten", [0, 1])
+def test_each_of_two_streams_that_joined_must_be_waited_for(device, module, forgotten):
+    x = torch.zeros(10, device=device)
+    sides = [module.Stream(), module.Stream()]
+    on_capture_stream(module, lambda: x + 1)
+    with pytest.raises(RuntimeError, match=r"(?i)joined"), module.graph(module.Graph()):
+        for side in sides:
+            side.wait_stream(module.current_stream())
+            with module.stream(side):
+                x + 1
+        module.current_stream().wait_stream(sides[1 - forgotten])
+
+
+@streams_only
 def test_events_of_a_capture_mark_nothing_outside_of_it(device, module):
     event = module.Event()
     outside = module.current_stream().record_event()
@@ -257,6 +271,27 @@ def test_a_stream_that_joined_before_all_work_waits_for_what_came_before_the_rep
         x.fill_(2)
         graph.replay()
     assert_equal(results[-1], torch.full((4,), 6.0))
+
+
+def test_a_graph_may_go_while_its_last_replay_runs_and_its_output_lives(device, module):
+    """Under the validate layer this shows whether the replay was waited for."""
+    x = torch.ones(1000, device=device)
+    graph, y = capture(module, lambda: (x + 1).sqrt().square() * 0 + (x + 1) * 2)
+    graph.replay()
+    graph.reset()
+    assert_equal(y, torch.full((1000,), 4.0))
+
+
+@streams_only
+def test_replays_on_two_streams_follow_each_other(device, module):
+    x = torch.zeros(1000, device=device)
+    graph, _ = capture(module, lambda: x.add_(1))
+    streams = [module.Stream(), module.Stream()]
+    for stream in streams * 10:
+        with module.stream(stream):
+            graph.replay()
+    module.synchronize()
+    assert_equal(x, torch.full((1000,), 21.0))
 
 
 @streams_only

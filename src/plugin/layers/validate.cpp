@@ -138,6 +138,7 @@ class Checks {
     order_.check_stream("copy_strided", device, stream);
     check_tensor(state_, "copy_strided", *dst);
     check_tensor(state_, "copy_strided", *src);
+    check_copy_strided(device, *dst, *src);
     const Order::Place place = order_.enqueue(device, stream);
     memory_.note_use(dst->mem, place);
     memory_.note_use(src->mem, place);
@@ -343,12 +344,14 @@ class Checks {
                    plug_stream stream) {
     order_.check_capture("capture_replay", device, capture);
     order_.check_stream("capture_replay", device, stream);
-    order_.enqueue(device, stream);
+    order_.check_replay(capture, device, stream);
+    order_.note_replay(capture, order_.enqueue(device, stream));
     return ask<&R::capture_replay>(device, capture, stream);
   }
 
   plug_status call(Member<&R::capture_destroy> /*function*/, int32_t device, plug_capture capture) {
     order_.check_capture("capture_destroy", device, capture);
+    if (state_.below.has<&R::stream_create>()) order_.check_destroy(capture);
     order_.remove_capture(capture);
     return ask<&R::capture_destroy>(device, capture);
   }

@@ -1,6 +1,8 @@
 #include "plugin/layers/validate_kernels.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "plugin/host.h"
 #include "plugin/layers/validate_messages.h"
@@ -23,7 +25,89 @@ void for_each_tensor(const plug_value* values, uint32_t count, Visitor visit) {
   }
 }
 
+bool is_there(const plug_tensor& tensor) { return tensor.ndim >= 0 && tensor.layout == 0; }
+
+bool has_elements(const plug_tensor& tensor) { return extent_of(tensor).bytes != 0; }
+
+// Whether the elements follow each other without a gap in the order of the given dimensions, the last first.
+bool is_dense(const plug_tensor& tensor, const std::vector<int32_t>& dimensions) {
+  int64_t next = 1;
+  for (auto dimension = dimensions.rbegin(); dimension != dimensions.rend(); ++dimension) {
+    if (tensor.sizes[*dimension] == 1) continue;
+    if (tensor.strides[*dimension] != next) return false;
+    next *= tensor.sizes[*dimension];
+  }
+  return true;
+}
+
+bool is_contiguous(const plug_tensor& tensor, bool in_any_order) {
+  std::vector<int32_t> dimensions;
+  for (int32_t d = 0; d < tensor.ndim; ++d) {
+    if (tensor.sizes[d] != 1) dimensions.push_back(d);
+  }
+  if (in_any_order) {
+    std::stable_sort(dimensions.begin(), dimensions.end(),
+                     [&](int32_t a, int32_t b) { return tensor.strides[a] > tensor.strides[b]; });
+  }
+  return !has_elements(tensor) || is_dense(tensor, dimensions);
+}
+
+// Where the elements lie; of tensors that interleave this says that they overlap.
+bool may_overlap(const plug_tensor& a, const plug_tensor& b) {
+  if (a.mem.base != b.mem.base || a.mem.device != b.mem.device) return false;
+  const Extent first = extent_of(a);
+  const Extent second = extent_of(b);
+  if (first.bytes == 0 || second.bytes == 0) return false;
+  const auto begin_a = static_cast<int64_t>(a.mem.offset) + first.first;
+  const auto begin_b = static_cast<int64_t>(b.mem.offset) + second.first;
+  return begin_a < begin_b + static_cast<int64_t>(second.bytes) &&
+         begin_b < begin_a + static_cast<int64_t>(first.bytes);
+}
+
+bool has_same_shape(const plug_tensor& a, const plug_tensor& b) {
+  return a.dtype == b.dtype && a.ndim == b.ndim && std::equal(a.sizes, a.sizes + a.ndim, b.sizes);
+}
+
+// What is wrong with an argument or result of a kernel that accepts so much; null: nothing.
+const char* unaccepted(const plug_tensor& tensor, uint64_t accepts) {
+  constexpr uint32_t kLazy = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG;
+  if (!is_there(tensor) || !has_elements(tensor)) return nullptr;
+  if ((tensor.flags & kLazy) != 0 && (accepts & PLUG_ACCEPTS_LAZY_BITS) == 0) return "has a conj or neg bit";
+  const bool may_be_host = (accepts & PLUG_ACCEPTS_HOST_SCALAR) != 0 && tensor.ndim == 0;
+  if (tensor.mem.device == PLUG_HOST && !may_be_host) return "is in host memory";
+  if ((accepts & PLUG_ACCEPTS_STRIDED) != 0) return nullptr;
+  return is_contiguous(tensor, (accepts & PLUG_ACCEPTS_DENSE) != 0) ? nullptr : "is not contiguous";
+}
+
+void check_accepted(const plug_kernel& kernel, const plug_call& call) {
+  const char* wrong = nullptr;
+  const auto check = [&](const plug_tensor& tensor) {
+    if (wrong == nullptr) wrong = unaccepted(tensor, kernel.accepts);
+  };
+  for_each_tensor(call.args, call.arg_count, check);
+  const bool is_allocated = (kernel.accepts & PLUG_SHAPES_OUTPUT) == 0;
+  if (is_allocated) for_each_tensor(call.results, call.result_count, check);
+  if (wrong == nullptr) return;
+  violate(Rule::kKernelTensor,
+          std::string(kernel.schema) + " was given a tensor that " + wrong + ", which it does not accept.");
+}
+
 }  // namespace
+
+void check_copy_strided(int32_t device, const plug_tensor& dst, const plug_tensor& src) {
+  constexpr uint32_t kLazy = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG;
+  const char* wrong = nullptr;
+  if (!has_same_shape(dst, src))
+    wrong = "that differ in dtype or shape";
+  else if (((dst.flags ^ src.flags) & kLazy) != 0)
+    wrong = "of which one is conjugated or negated";
+  else if (may_overlap(dst, src))
+    wrong = "that overlap";
+  else if (has_elements(dst) && (dst.mem.device != device || src.mem.device != device))
+    wrong = "of another device";
+  if (wrong == nullptr) return;
+  violate(Rule::kCopyStrided, std::string("copy_strided was given tensors ") + wrong + ".");
+}
 
 void check_tensor(State& state, const char* function, const plug_tensor& tensor) {
   constexpr uint32_t kKnown = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG | PLUG_TENSOR_WRITTEN;
@@ -53,6 +137,7 @@ plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_cal
   const auto check = [&](const plug_tensor& tensor) { check_tensor(state, kernel.schema, tensor); };
   for_each_tensor(call.args, call.arg_count, check);
   for_each_tensor(call.results, call.result_count, check);
+  check_accepted(kernel, call);
   const Order::Place place = state.order.enqueue(call.device, call.stream);
   const auto use = [&](const plug_tensor& tensor) { state.memory.note_use(tensor.mem, place); };
   for_each_tensor(call.args, call.arg_count, use);

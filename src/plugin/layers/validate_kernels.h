@@ -9,6 +9,9 @@ namespace torchplug::plugin::validation {
 // All its elements lie in memory that lives.
 void check_tensor(State& state, const char* function, const plug_tensor& tensor);
 
+// What copy_strided is promised of its tensors, beyond what every tensor has.
+void check_copy_strided(int32_t device, const plug_tensor& dst, const plug_tensor& src);
+
 // Calls the kernel, having checked what it is given; then checks its answer.
 plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_call& call);
 

@@ -238,7 +238,7 @@ void Order::end_capture(int32_t device, plug_stream stream) {
 
 void Order::add_capture(int32_t device, plug_capture capture) {
   std::unique_lock lock(lock_);
-  const bool is_new = capture != nullptr && captures_.emplace(capture, device).second;
+  const bool is_new = capture != nullptr && captures_.try_emplace(capture, Capture{device}).second;
   lock.unlock();
   if (!is_new) {
     violate(Rule::kHandleTwice, "The plugin gave the capture " + hexadecimal(capture) + of_device(device) +
@@ -250,10 +250,52 @@ void Order::check_capture(const char* function, int32_t device, plug_capture cap
   {
     std::lock_guard lock(lock_);
     const auto found = captures_.find(capture);
-    if (found != captures_.end() && found->second == device) return;
+    if (found != captures_.end() && found->second.device == device) return;
   }
   violate(Rule::kCaptureHandle, std::string(function) + " was given " + hexadecimal(capture) +
                                     ", which is no capture" + of_device(device) + ".");
+}
+
+// With lock_ held.
+Clock Order::replays_of(plug_capture capture) const {
+  const auto found = captures_.find(capture);
+  return found == captures_.end() ? Clock{} : found->second.replays;
+}
+
+void Order::check_replay(plug_capture capture, int32_t device, plug_stream stream) {
+  {
+    std::lock_guard lock(lock_);
+    const StreamNumber here = number_of(device, stream);
+    const Clock& known = streams_[here].clock;
+    const auto is_awaited = [&](const auto& replay) {
+      const auto& [place, number] = replay;
+      const auto found = known.find(place);
+      return place == here || streams_[place].passed >= number ||
+             (found != known.end() && found->second >= number);
+    };
+    const Clock replays = replays_of(capture);
+    if (std::all_of(replays.begin(), replays.end(), is_awaited)) return;
+  }
+  violate(Rule::kCaptureInUse, "capture_replay was given a stream" + of_device(device) +
+                                   " that does not wait for the replay of the capture on another stream.");
+}
+
+void Order::note_replay(plug_capture capture, const Place& place) {
+  std::lock_guard lock(lock_);
+  const auto found = captures_.find(capture);
+  // Events that are recorded while something captures prove nothing, and would be missed later.
+  if (found != captures_.end() && !is_capturing()) found->second.replays[place.stream] = place.number;
+}
+
+void Order::check_destroy(plug_capture capture) {
+  {
+    std::lock_guard lock(lock_);
+    const Clock replays = replays_of(capture);
+    const auto is_done = [&](const auto& replay) { return streams_[replay.first].passed >= replay.second; };
+    if (std::all_of(replays.begin(), replays.end(), is_done)) return;
+  }
+  violate(Rule::kCaptureInUse, "capture_destroy was given " + hexadecimal(capture) +
+                                   ", of which a replay may still run. Wait for it first.");
 }
 
 void Order::remove_capture(plug_capture capture) {

@@ -84,6 +84,10 @@ class Order {
   void end_capture(int32_t device, plug_stream stream);
   void add_capture(int32_t device, plug_capture capture);
   void check_capture(const char* function, int32_t device, plug_capture capture);
+  // The replay is enqueued next; those before it are done by then.
+  void check_replay(plug_capture capture, int32_t device, plug_stream stream);
+  void note_replay(plug_capture capture, const Place& place);
+  void check_destroy(plug_capture capture);
   void remove_capture(plug_capture capture);
   size_t captures();
   // Whether any stream captures: what is enqueued then may run later, or not at all.
@@ -117,7 +121,13 @@ class Order {
     Clock clock;
   };
 
+  struct Capture {
+    int32_t device;
+    Clock replays{};  // the latest on each stream
+  };
+
   StreamNumber number_of(int32_t device, plug_stream stream);
+  Clock replays_of(plug_capture capture) const;
   void retire(TrackedJob* job);
 
   std::mutex lock_;
@@ -127,7 +137,7 @@ class Order {
   std::map<plug_event, Event> events_;
   std::set<StreamKey> capturing_;
   std::atomic<size_t> capturing_count_{0};
-  std::map<plug_capture, int32_t> captures_;
+  std::map<plug_capture, Capture> captures_;
   std::map<TrackedJob*, std::unique_ptr<TrackedJob>> jobs_;
   std::deque<std::unique_ptr<TrackedJob>> retired_;  // kept a while, to see what is done to them twice
 };
