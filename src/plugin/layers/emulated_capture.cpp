@@ -249,12 +249,12 @@ class Recording {
     known.resize(std::max(known.size(), clock.size()));
     for (size_t i = 0; i < clock.size(); ++i) known[i] = std::max(known[i], clock[i]);
   }
-  bool has_joined_all() {
-    const Clock known = now(origin());
-    for (size_t i = 0; i < streams_.size(); ++i) {
-      if (known[i] < streams_[i].work) return false;
-    }
-    return true;
+  // Empty if it can be replayed.
+  std::string why_unusable() {
+    if (!spoilt_.empty()) return "the capture was invalidated: " + spoilt_;
+    if (has_joined_all()) return "";
+    return "the capture ended before its stream had waited for the work of one that had joined it; "
+           "record an event there and wait for it";
   }
 
   plug_status refuse(const std::string& what) {
@@ -262,7 +262,6 @@ class Recording {
     if (spoilt_.empty()) spoilt_ = sentence;
     return below_.fail(sentence);
   }
-  const std::string& spoilt() const { return spoilt_; }
   bool forbids_wait_for(int32_t device) const {
     const bool concerned = std::any_of(streams_.begin(), streams_.end(),
                                        [&](const auto& one) { return one.place.device == device; });
@@ -281,6 +280,14 @@ class Recording {
   }
 
  private:
+  bool has_joined_all() {
+    const Clock known = now(origin());
+    for (size_t i = 0; i < streams_.size(); ++i) {
+      if (known[i] < streams_[i].work) return false;
+    }
+    return true;
+  }
+
   struct TakingPart {
     Place place;
     size_t given = 0;  // commands
@@ -433,12 +440,11 @@ class EmulatedCapture {
   plug_status call(Member<&R::capture_end> /*function*/, int32_t device, plug_stream stream,
                    plug_capture* capture) {
     std::unique_ptr<Recording> ended = take({device, stream});
-    if (ended == nullptr) return below_.fail("no capture began on the stream");
-    if (!ended->spoilt().empty()) return below_.fail("the capture was spoilt: " + ended->spoilt());
-    if (!ended->has_joined_all()) {
-      return below_.fail(
-          "the capture ended before its stream had waited for the work of one that had joined it; "
-          "record an event there and wait for it");
+    if (ended == nullptr) return below_.fail("no capture was begun on the stream");
+    const std::string wrong = ended->why_unusable();
+    if (!wrong.empty()) {
+      ended = nullptr;  // destroys its events: calls that must not come after set_error
+      return below_.fail(wrong);
     }
     *capture = handle_of(std::move(ended));
     return PLUG_OK;
