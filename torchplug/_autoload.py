@@ -33,7 +33,9 @@ def use(name: str, path: str) -> None:
     if name:
         _device.load_later(name, path)
     else:
-        _device.load(path)
+        name = _device.load(path)
+    if os.environ.get("PL_TRAINER_ACCELERATOR") == name:
+        from torchplug import lightning  # noqa: F401 - which has to know the accelerator it is to take
     form = os.environ.get("TORCHPLUG_LEDGER", "0")
     if form not in ("", "0"):
         import atexit

@@ -14,8 +14,9 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "scripts")]
 # Nothing is asked of the network, whatever the libraries would like to know of it.
 os.environ["HF_HUB_OFFLINE"] = "1"
-# Set for each script, by processes.command.
-os.environ.pop("ACCELERATE_TORCH_DEVICE", None)
+# Set by what runs a script, in processes.py.
+for variable in ("ACCELERATE_TORCH_DEVICE", "PL_TRAINER_ACCELERATOR"):
+    os.environ.pop(variable, None)
 
 
 def missing_clients():
@@ -44,3 +45,12 @@ def one_thread():
 @pytest.fixture(autouse=True)
 def clean_state(fresh_seeds, no_error_left_behind):
     """Every test here begins with the same seeds and answers for its own errors."""
+
+
+@pytest.fixture
+def mixed_precision(device):
+    """For tests of autocast, which not every device has in half precision."""
+    if device.type != "cpu":
+        dtypes = torch.get_device_module(device).get_amp_supported_dtype()
+        if not {torch.bfloat16, torch.float16} <= {*dtypes}:
+            pytest.skip(f"{device.type} has no mixed precision")

@@ -1,5 +1,6 @@
-"""Scripts that know no device, run in a process that has one."""
+"""What knows of no device, run on one: as a user runs it, in a process of its own, or in this one, which is quicker."""
 
+import contextlib
 import importlib
 import os
 import subprocess
@@ -7,31 +8,20 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-import torch
+from accelerate.state import AcceleratorState
 
 SCRIPTS = Path(__file__).parent / "scripts"
 TIMEOUT = 300  # seconds until a child process is taken to hang
 
 
-def command(device, script):
-    """How a user runs an unchanged script on a device, and the environment that takes."""
-    device = torch.device(device)
-    if device.type == "cpu":
-        return [sys.executable, str(script)], {"ACCELERATE_TORCH_DEVICE": "cpu"}
-    run = [sys.executable, "-m", "torchplug", "run"]
-    if device.index:
-        # Not the first one: `run` leaves alone what the user has said.
-        chosen = {"TORCHPLUG_DEVICE": device.type, "ACCELERATE_TORCH_DEVICE": str(device)}
-        return [*run, str(script)], chosen
-    return [*run, "--device", device.type, str(script)], {}
-
-
-def run_script(device, script, *arguments, **environment):
+def run_script(device, script, *arguments):
     """Runs a script on a device in a process of its own, to its end."""
-    line, variables = command(device, SCRIPTS / script)
+    run = ["-m", "torchplug", "run", "--device", device.type]
+    if device.type == "cpu":
+        run = []
     done = subprocess.run(
-        [*line, *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **variables, **environment},
+        [sys.executable, *run, str(SCRIPTS / script), *map(str, arguments)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=TIMEOUT,
@@ -40,7 +30,18 @@ def run_script(device, script, *arguments, **environment):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def run_script_on_the_cpu(script, *arguments):
-    """Runs a script on the CPU, in this process: starting one takes longer than the script."""
-    with mock.patch.dict(os.environ, ACCELERATE_TORCH_DEVICE="cpu"):
+def run_script_here(device, script, *arguments, **environment):
+    """Runs a script of accelerate's kind on a device in this process."""
+    with accelerate_on(device, **environment):
         importlib.import_module(script.removesuffix(".py")).main([*map(str, arguments)])
+
+
+@contextlib.contextmanager
+def accelerate_on(device, **environment):
+    """As if the process had been started with ACCELERATE_TORCH_DEVICE=device; accelerate asks only once."""
+    AcceleratorState._reset_state(reset_partial_state=True)
+    try:
+        with mock.patch.dict(os.environ, ACCELERATE_TORCH_DEVICE=str(device), **environment):
+            yield
+    finally:
+        AcceleratorState._reset_state(reset_partial_state=True)

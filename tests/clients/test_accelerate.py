@@ -8,12 +8,13 @@ from pathlib import Path
 import accelerate
 import pytest
 import torch
-from processes import run_script, run_script_on_the_cpu
+from processes import run_script, run_script_here
 
 SCRIPT = "train_with_accelerate.py"
 
 VARIANTS = {
     "plain": [],
+    "mixed": ["--mixed-precision", "bf16"],
     "interrupted": ["--interrupt"],
     "dropout": ["--dropout", "0.3", "--device-randomness"],
     "dropout_interrupted": ["--dropout", "0.3", "--device-randomness", "--interrupt"],
@@ -22,55 +23,46 @@ VARIANTS = {
 
 
 @functools.cache
-def results(device):
-    """Of every variant, by its name."""
+def result(device, variant="plain"):
+    """Of a training in this process."""
     with tempfile.TemporaryDirectory() as folder:
-        files = {name: Path(folder) / name for name in VARIANTS}
-        line = []
-        for name, arguments in VARIANTS.items():
-            line += [files[name], *arguments, "and"]
-        if device == "cpu":
-            run_script_on_the_cpu(SCRIPT, *line[:-1])
-        else:
-            run_script(device, SCRIPT, *line[:-1])
-        return {name: json.loads(file.read_text()) for name, file in files.items()}
+        file = Path(folder, "result.json")
+        run_script_here(device, SCRIPT, file, *VARIANTS[variant])
+        return json.loads(file.read_text())
 
 
-def test_an_unchanged_script_trains_on_the_device_as_on_the_cpu(device):
-    result, expected = results(device.type)["plain"], results("cpu")["plain"]
-    assert result["device"] == str(device) and expected["device"] == "cpu"
-    torch.testing.assert_close(result["losses"], expected["losses"], rtol=1e-4, atol=1e-6)
-    torch.testing.assert_close(result["weights"], expected["weights"], rtol=1e-3, atol=1e-4)
+def test_an_unchanged_script_trains_on_the_device_as_on_the_cpu(device, tmp_path):
+    run_script(device, SCRIPT, tmp_path / "result.json")
+    trained, expected = json.loads((tmp_path / "result.json").read_text()), result("cpu")
+    assert trained["device"] == str(device) and expected["device"] == "cpu"
+    torch.testing.assert_close(trained["losses"], expected["losses"], rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(trained["weights"], expected["weights"], rtol=1e-3, atol=1e-4)
 
 
-def test_the_second_device_can_be_chosen(other_device, tmp_path):
-    run_script(str(other_device), SCRIPT, tmp_path / "result")
-    result = json.loads((tmp_path / "result").read_text())
-    expected = results("cpu")["plain"]
-    assert result["device"] == str(other_device)
-    torch.testing.assert_close(result["losses"], expected["losses"], rtol=1e-4, atol=1e-6)
+def test_the_second_device_can_be_chosen(other_device):
+    trained = result(other_device)
+    assert trained["device"] == str(other_device)
+    torch.testing.assert_close(trained["losses"], result("cpu")["losses"], rtol=1e-4, atol=1e-6)
 
 
-def test_training_in_mixed_precision_learns_on_the_device(device, tmp_path):
-    run_script(device.type, SCRIPT, tmp_path / "result", "--mixed-precision", "bf16")
-    result = json.loads((tmp_path / "result").read_text())
-    losses = result["losses"]
-    assert result["device"] == str(device)
+@pytest.mark.usefixtures("mixed_precision")
+def test_training_in_mixed_precision_learns_on_the_device(device):
+    losses, in_full = result(device, "mixed")["losses"], result(device)["losses"]
+    assert result(device, "mixed")["device"] == str(device)
     assert sum(losses[-8:]) < 0.7 * sum(losses[:8])
-    in_full = results(device.type)["plain"]["losses"]
     assert losses != in_full, "it computed in float32"
     torch.testing.assert_close(losses, in_full, rtol=0.1, atol=0.05)
 
 
 def test_a_state_saved_and_loaded_changes_nothing(device):
-    assert results(device.type)["interrupted"] == results(device.type)["plain"]
+    assert result(device, "interrupted") == result(device)
 
 
 @pytest.mark.accelerator("accelerate keeps the CPU's random state itself")
 def test_dropout_goes_on_where_the_device_random_state_is_registered(device):
-    variants = results(device.type)
-    assert variants["dropout_interrupted"] == variants["dropout"]
-    assert variants["dropout_forgetful"] != variants["dropout"], (
+    whole = result(device, "dropout")
+    assert result(device, "dropout_interrupted") == whole
+    assert result(device, "dropout_forgetful") != whole, (
         "accelerate keeps it itself: docs/clients.md"
     )
 

@@ -2,12 +2,11 @@
 
 import functools
 import json
-import tempfile
 from pathlib import Path
 
 import pytest
 import torch
-from processes import run_script, run_script_on_the_cpu
+from processes import run_script, run_script_here
 from safetensors.torch import load_file
 
 SCRIPT = "train_with_trainer.py"
@@ -31,17 +30,16 @@ class Run:
         self.weights = load_file(self.folder / "final/model.safetensors")
 
 
-@functools.cache
-def uninterrupted(device):
-    """Kept for the tests that compare with it."""
-    folder = tempfile.TemporaryDirectory()
-    if device == "cpu":
-        run_script_on_the_cpu(SCRIPT, folder.name)
-    else:
-        run_script(device, SCRIPT, folder.name)
-    run = Run(folder.name)
-    run.keep = folder
-    return run
+def train(device, folder, *options, **environment):
+    """In this process."""
+    run_script_here(device, SCRIPT, folder, *options, **environment)
+    return Run(folder)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """The training without options, once for each device."""
+    return functools.cache(lambda device: train(device, tmp_path_factory.mktemp("uninterrupted")))
 
 
 def assert_same_bits(actual, expected):
@@ -50,8 +48,9 @@ def assert_same_bits(actual, expected):
         assert torch.equal(weight, expected[name]), name
 
 
-def test_an_unchanged_script_trains_on_the_device_as_on_the_cpu(device):
-    run, expected = uninterrupted(device.type), uninterrupted("cpu")
+def test_an_unchanged_script_trains_on_the_device_as_on_the_cpu(device, uninterrupted, tmp_path):
+    run_script(device, SCRIPT, tmp_path)
+    run, expected = Run(tmp_path), uninterrupted("cpu")
     assert run.device == device and expected.device == torch.device("cpu")
     torch.testing.assert_close(run.losses, expected.losses, rtol=1e-4, atol=0)
     torch.testing.assert_close(run.evaluations, expected.evaluations, rtol=1e-4, atol=0)
@@ -59,10 +58,9 @@ def test_an_unchanged_script_trains_on_the_device_as_on_the_cpu(device):
     assert run.predictions == [48, 9, 64]
 
 
-def test_a_resumed_training_ends_where_the_uninterrupted_one_does(device, tmp_path):
-    whole = uninterrupted(device.type)
-    run_script(device.type, SCRIPT, tmp_path, "--resume", whole.folder / "checkpoint-4")
-    resumed = Run(tmp_path)
+def test_a_resumed_training_ends_where_the_uninterrupted_one_does(device, uninterrupted, tmp_path):
+    whole = uninterrupted(device)
+    resumed = train(device, tmp_path, "--resume", whole.folder / "checkpoint-4")
     assert resumed.device == device
     assert not (tmp_path / "checkpoint-4").exists(), "it was trained from the beginning"
     assert resumed.losses == whole.losses
@@ -70,45 +68,36 @@ def test_a_resumed_training_ends_where_the_uninterrupted_one_does(device, tmp_pa
     assert_same_bits(resumed.weights, whole.weights)
 
 
-def test_a_checkpoint_of_the_device_is_resumed_on_the_cpu(device, tmp_path):
-    whole = uninterrupted(device.type)
-    run_script_on_the_cpu(SCRIPT, tmp_path, "--resume", whole.folder / "checkpoint-4")
-    resumed = Run(tmp_path)
+def test_a_checkpoint_of_the_device_is_resumed_on_the_cpu(device, uninterrupted, tmp_path):
+    whole = uninterrupted(device)
+    resumed = train("cpu", tmp_path, "--resume", whole.folder / "checkpoint-4")
     assert resumed.device == torch.device("cpu")
     torch.testing.assert_close(resumed.losses, whole.losses, rtol=1e-4, atol=0)
 
 
 @pytest.mark.accelerator("Trainer keeps the CPU's random state itself")
 def test_dropout_resumes_where_the_device_random_state_is_kept(device, tmp_path):
-    kept, lost = ["--dropout", "0.3", "--device-randomness"], ["--dropout", "0.3"]
-    whole, resumed, other = (tmp_path / name for name in ("whole", "resumed", "other"))
-    resume = ["--resume", whole / "checkpoint-4"]
-    run_script(
-        device.type,
-        SCRIPT,
-        *[whole, *kept, "and", resumed, *kept, *resume, "and", other, *lost, *resume],
-    )
-    assert Run(resumed).losses == Run(whole).losses
-    assert_same_bits(Run(resumed).weights, Run(whole).weights)
-    assert Run(other).losses != Run(whole).losses, "Trainer keeps it itself: docs/clients.md"
+    dropout, keep = ["--dropout", "0.3"], ["--device-randomness"]
+    resume = ["--resume", tmp_path / "whole/checkpoint-4"]
+    whole = train(device, tmp_path / "whole", *dropout, *keep)
+    resumed = train(device, tmp_path / "resumed", *dropout, *keep, *resume)
+    assert resumed.losses == whole.losses
+    assert_same_bits(resumed.weights, whole.weights)
+    other = train(device, tmp_path / "other", *dropout, *resume)
+    assert other.losses != whole.losses, "Trainer keeps it itself: docs/clients.md"
 
 
-def test_the_options_of_training_arguments_train_as_on_the_cpu(device, tmp_path):
-    line = []
-    for name, arguments in OPTIONS.items():
-        options = ["--arguments", json.dumps(arguments)]
-        line += [tmp_path / name, *options, "and"]
-        run_script_on_the_cpu(SCRIPT, tmp_path / "cpu" / name, *options)
-    run_script(device.type, SCRIPT, *line[:-1])
-    for name in OPTIONS:
-        run, expected = Run(tmp_path / name), Run(tmp_path / "cpu" / name)
-        assert run.device == device
-        torch.testing.assert_close(run.losses, expected.losses, rtol=1e-4, atol=0, msg=name)
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_options_of_training_arguments_train_as_on_the_cpu(device, tmp_path, name):
+    options = ["--arguments", json.dumps(OPTIONS[name])]
+    run, expected = (train(where, tmp_path / str(where), *options) for where in (device, "cpu"))
+    assert run.device == device
+    torch.testing.assert_close(run.losses, expected.losses, rtol=1e-4, atol=0)
 
 
+@pytest.mark.usefixtures("mixed_precision")
 def test_mixed_precision_comes_from_the_environment(device, tmp_path):
-    run_script(device.type, SCRIPT, tmp_path, ACCELERATE_MIXED_PRECISION="bf16")
-    run = Run(tmp_path)
+    run = train(device, tmp_path, ACCELERATE_MIXED_PRECISION="bf16")
     assert run.device == device
     assert run.mixed_precision == "bf16"
     assert run.losses[-1] < 0.95 * run.losses[0]

@@ -21,7 +21,8 @@ TIMEOUT = 120
 
 def torchplug_command(*args, path=None, cwd=None, input=None, **environment):
     """Runs `torchplug args...`; returns exit code, standard output and standard error."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("TORCHPLUG_", "ACCELERATE_"))}
+    chosen = ("TORCHPLUG_", "ACCELERATE_", "PL_TRAINER_")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(chosen)}
     if path is not None:
         env["PYTHONPATH"] = str(path)
     done = subprocess.run(
@@ -300,11 +301,29 @@ def test_run_passes_its_options_on(script):
 
 
 def test_run_without_a_device_takes_the_default(script):
-    _, output, _ = torchplug_command("run", script, "ACCELERATE_TORCH_DEVICE")
-    assert output.splitlines()[1] == "{'ACCELERATE_TORCH_DEVICE': 'sim'}"
-    _, output, _ = torchplug_command("run", "--device", "none", script, "ACCELERATE_TORCH_DEVICE")
+    names = ["ACCELERATE_TORCH_DEVICE", "PL_TRAINER_ACCELERATOR"]
+    _, output, _ = torchplug_command("run", script, *names)
+    assert output.splitlines()[1] == str(dict.fromkeys(names, "sim"))
+    _, output, _ = torchplug_command("run", "--device", "none", script, *names)
     assert output.splitlines()[0].endswith(" None")
-    assert output.splitlines()[1] == "{'ACCELERATE_TORCH_DEVICE': None}"
+    assert output.splitlines()[1] == str(dict.fromkeys(names))
+
+
+def test_run_leaves_a_library_the_device_it_was_given(script):
+    names = ["ACCELERATE_TORCH_DEVICE", "PL_TRAINER_ACCELERATOR"]
+    _, output, _ = torchplug_command("run", script, *names, PL_TRAINER_ACCELERATOR="cpu")
+    assert output.splitlines()[1] == str(dict(zip(names, ["sim", "cpu"], strict=True)))
+
+
+def test_lightning_is_told_of_the_device_only_where_it_is_to_take_it():
+    code = (
+        "import sys, torch; print('torchplug.lightning' in sys.modules, 'lightning' in sys.modules)"
+    )
+    for chosen, expected in (("hello", "True False\n"), ("cpu", "False False\n")):
+        done = torchplug_command(
+            "run", "-c", code, TORCHPLUG_DEVICE="hello", PL_TRAINER_ACCELERATOR=chosen
+        )
+        assert done == (0, expected, "")
 
 
 def test_run_asks_a_plugin_at_a_path_for_its_name(script, tmp_path):

@@ -17,8 +17,9 @@ torch.accelerator's and set for the libraries that choose a device by environmen
   torchplug run --device sim train.py --epochs 3
   torchplug run --device sim -m torch.distributed.run --nproc-per-node 2 train.py"""
 
-CLIENT_VARIABLES = ("ACCELERATE_TORCH_DEVICE",)
-"""What libraries read to choose a device they have no code for: accelerate and transformers' Trainer."""
+CLIENT_VARIABLES = ("ACCELERATE_TORCH_DEVICE", "PL_TRAINER_ACCELERATOR")
+"""What libraries read to choose a device they have no code for: accelerate, with transformers' Trainer and what is
+built on it, and lightning."""
 
 WITH_VALUE = ("--device", "--fallback", "--visible")
 

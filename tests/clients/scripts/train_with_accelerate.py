@@ -1,10 +1,9 @@
 """Trains a small network with accelerate.Accelerator. It knows of no device.
 
-    train_with_accelerate.py RESULT [--mixed-precision bf16] [--interrupt] ... [and RESULT ...]
+    train_with_accelerate.py RESULT [--mixed-precision bf16] [--interrupt] ...
 
 Writes the losses and the final weights into the file RESULT. With --interrupt it saves its state
-halfway, spoils what it has learnt, and loads the state again. Several trainings, with `and` between
-them, follow each other in one process.
+halfway, spoils what it has learnt, and loads the state again.
 """
 
 import argparse
@@ -82,10 +81,7 @@ def main(arguments):
     parser.add_argument("--interrupt", action="store_true")
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--device-randomness", action="store_true")
-    while arguments:
-        end = arguments.index("and") if "and" in arguments else len(arguments)
-        train(parser.parse_args(arguments[:end]))
-        arguments = arguments[end + 1 :]
+    train(parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 """Trains a tiny Llama with transformers.Trainer. It knows of no device.
 
-    train_with_trainer.py FOLDER [--resume CHECKPOINT] [--dropout P] ... [and FOLDER ...]
+    train_with_trainer.py FOLDER [--resume CHECKPOINT] [--dropout P] ...
 
-Leaves in each FOLDER the checkpoints, the final weights (final/) and result.json. Several trainings,
-with `and` between them, follow each other in one process.
+Leaves in FOLDER the checkpoints, the final weights (final/) and result.json.
 """
 
 import argparse
@@ -102,10 +101,7 @@ def main(arguments):
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--device-randomness", action="store_true")
     parser.add_argument("--arguments", type=json.loads, default={})
-    while arguments:
-        end = arguments.index("and") if "and" in arguments else len(arguments)
-        train(parser.parse_args(arguments[:end]))
-        arguments = arguments[end + 1 :]
+    train(parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
