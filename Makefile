@@ -5,6 +5,7 @@
 #   make wheel       set up, build, pack the core and each device into dist/
 #   make bench       set up, build, measure what torchplug costs (two minutes; nothing else should run)
 #   make lint        clang-tidy over the core and the plugins (half an hour)
+#   make mutants     how many of the faults of tests/mutants the tests find (half an hour)
 #   make sanitize    build and test with ASan and UBSan, then with TSan (20 minutes)
 
 PYTHON ?= python3
@@ -20,7 +21,7 @@ PYTEST = $(BIN)/pytest -n $(JOBS)
 # Run once more with every call into the plugin checked.
 VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy graphs training)
 
-.PHONY: setup setup-tests setup-lint build build-tests wheel check test test-full demo bench lint sanitize clean
+.PHONY: setup setup-tests setup-lint build build-tests wheel check test test-full demo bench lint mutants sanitize clean
 
 # What a build needs, what tests need, what clang-tidy needs: each is installed when it is first asked for.
 setup: .venv/ready
@@ -86,9 +87,12 @@ lint: setup setup-lint
 	  --log-level=WARNING
 	git ls-files 'src/*.cpp' 'devices/*.cpp' | xargs -P $(JOBS) -n 1 $(BIN)/clang-tidy -p build-lint --quiet
 
+mutants: build setup-tests
+	$(BIN)/python tests/mutants --jobs $(JOBS)
+
 sanitize: build setup-tests
 	JOBS=$(JOBS) tests/sanitize/run.sh address,undefined
 	JOBS=$(JOBS) tests/sanitize/run.sh thread
 
 clean:
-	rm -rf build build-lint build-asan build-tsan $(DEVICES:%=%/build) dist .venv
+	rm -rf build build-lint build-asan build-tsan build-mutants $(DEVICES:%=%/build) dist .venv

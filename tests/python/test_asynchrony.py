@@ -432,29 +432,6 @@ def test_streams_are_independent(device, module, here):
     assert_equal(result, torch.full((10,), 2.0))
 
 
-def test_a_wait_is_for_the_record_made_before_it(device):
-    """Waiting for a later record of the same event would here be a circle that never ends."""
-    code = """
-        module = torch.get_device_module(device)
-        first, second = module.Stream(), module.Stream()
-        event, answer = module.Event(), module.Event()
-        x = torch.zeros(4, device=device)
-        module.synchronize()
-        event.record(first)
-        second.wait_event(event)
-        with module.stream(second):
-            x.add_(1)
-        answer.record(second)
-        first.wait_event(answer)
-        with module.stream(first):
-            x.mul_(10)
-        event.record(first)
-        event.synchronize()
-        print(x.tolist())
-    """
-    assert output_of(code, device) == "[10.0, 10.0, 10.0, 10.0]"
-
-
 def test_record_stream_keeps_memory_for_another_stream(device, module, here):
     stream = module.Stream()
     results = []
