@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "memory/device_allocator.h"
 #include "sim_device.h"
 
 namespace torchplug::tests {
@@ -37,6 +36,26 @@ TEST(HostAllocator, a_block_in_use_on_a_stream_is_kept_back_until_that_has_passe
   });
 }
 
+TEST(HostAllocator, a_block_in_use_on_two_streams_is_kept_back_until_both_have_passed) {
+  on_sim([] {
+    const Stream users[] = {new_stream(), new_stream()};
+    for (const size_t held : {size_t{0}, size_t{1}}) {
+      Gate gate(users[held]);
+      c10::DataPtr data = allocator().allocate(4096);
+      const void* first = data.get();
+      for (const Stream& user : users) record_pinned_use(first, user);
+      data.clear();
+      users[1 - held].synchronize();
+      const c10::DataPtr second = allocator().allocate(4096);
+      EXPECT_NE(second.get(), first) << "stream " << held << " has not passed";
+      gate.open();
+      users[held].synchronize();
+      allocator().empty_cache();
+      EXPECT_EQ(allocator().get_stats().allocations.current, 1) << "only the second is left";
+    }
+  });
+}
+
 TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_another) {
   on_sim([] {
     const Stream slow = new_stream();
@@ -45,14 +64,14 @@ TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_ano
     std::vector<c10::DataPtr> held;
     for (int i = 0; i < 100; ++i) {
       held.push_back(allocator().allocate(4096));
-      record_pinned_use(held.back().get(), slow.unwrap());
+      record_pinned_use(held.back().get(), slow);
     }
     held.clear();
     const void* used_on_fast = nullptr;
     {
       const c10::DataPtr data = allocator().allocate(4096);
       used_on_fast = data.get();
-      record_pinned_use(data.get(), fast.unwrap());
+      record_pinned_use(data.get(), fast);
     }
     fast.synchronize();
     EXPECT_EQ(allocator().allocate(4096).get(), used_on_fast);
@@ -60,18 +79,17 @@ TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_ano
   });
 }
 
-TEST(HostAllocator, while_a_stream_is_captured_no_event_is_recorded_for_a_block_given_back) {
+TEST(HostAllocator, while_a_stream_is_captured_no_event_is_recorded_for_a_freed_block) {
   on_sim([] {
     const Stream stream = new_stream();
-    const auto pool = DeviceAllocator::new_pool_id(false);
-    DeviceAllocator::instance().begin_allocate_to_pool(0, pool, [&](const Stream& s) { return s == stream; });
+    Capturing capture(stream);
     c10::DataPtr data = allocator().allocate(4096);
     const void* first = data.get();
-    record_pinned_use(first, stream.unwrap());
+    record_pinned_use(first, stream);
     data.clear();
     const c10::DataPtr second = allocator().allocate(4096);
     EXPECT_NE(second.get(), first) << "it waits for the end of the capture";
-    DeviceAllocator::instance().end_allocate_to_pool(0, pool);
+    capture.end();
     Gate gate(stream);
     const c10::DataPtr third = allocator().allocate(4096);
     EXPECT_NE(third.get(), first) << "the event is recorded after the capture, behind the gate";
@@ -120,7 +138,7 @@ TEST(HostAllocator, a_block_that_a_stream_still_uses_counts_as_active) {
     const Stream stream = new_stream();
     Gate gate(stream);
     c10::DataPtr data = allocator().allocate(4096);
-    record_pinned_use(data.get(), stream.unwrap());
+    record_pinned_use(data.get(), stream);
     data.clear();
     EXPECT_EQ(allocator().get_stats().active_requests.current, 1);
     gate.open();
@@ -128,6 +146,19 @@ TEST(HostAllocator, a_block_that_a_stream_still_uses_counts_as_active) {
     allocator().empty_cache();
     EXPECT_EQ(allocator().get_stats().active_requests.current, 0);
     EXPECT_EQ(allocator().get_stats().allocations.current, 0);
+  });
+}
+
+TEST(HostAllocator, a_plugin_that_fails_to_free_one_block_is_asked_to_free_the_others) {
+  alone([] {
+    ::setenv("TORCHPLUG_LAYERS", "fault", 1);
+    ::setenv("TORCHPLUG_FAULT", "host_free:1", 1);
+    activate(SIM_LIBRARY);
+    ensure_open(0);
+    for (size_t bytes : {size_t{4096}, size_t{8192}, size_t{16384}}) allocator().allocate(bytes);
+    expect_says(error_of([] { allocator().empty_cache(); }), {"host_free"});
+    EXPECT_EQ(allocator().get_stats().num_host_free, 3);
+    EXPECT_EQ(allocator().get_stats().allocated_bytes.current, 0);
   });
 }
 
@@ -143,7 +174,7 @@ TEST(HostAllocator, only_its_own_memory_is_pinned) {
   });
 }
 
-// Each thread writes its number, has a stream read it, and lets go at once.
+// Each thread writes its number, has a stream read it, and frees the block at once.
 TEST(HostAllocator, many_threads_never_hold_the_same_memory) {
   on_sim([] {
     std::atomic<int> wrong{0};
@@ -159,7 +190,7 @@ TEST(HostAllocator, many_threads_never_hold_the_same_memory) {
             enqueue(stream, [&wrong, bytes, t] {
               if (bytes[0] != t || bytes[4095] != t) ++wrong;
             });
-            record_pinned_use(bytes, stream.unwrap());
+            record_pinned_use(bytes, stream);
           }
           stream.synchronize();
         });

@@ -23,7 +23,7 @@ plug_mem host_memory(void* address, const Stream& stream) {
 
 // The block of host memory must not be used again before the stream has passed; a capture holds it.
 void keep_until_passed(const void* host, const Stream& stream) {
-  if (!is_capturing(stream)) record_pinned_use(host, stream.unwrap());
+  if (!is_capturing(stream)) record_pinned_use(host, stream);
 }
 
 plug_mem storage_memory(const c10::StorageImpl& storage, uint64_t begin) {
