@@ -2,9 +2,15 @@
 
 #include "memory/host_allocator.h"
 
+#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/ops/empty.h>
+
 #include <cstring>
 
 #include "sim_device.h"
+#include "tensors.h"
 
 namespace torchplug::tests {
 namespace {
@@ -171,6 +177,107 @@ TEST(HostAllocator, only_its_own_memory_is_pinned) {
     EXPECT_TRUE(is_pinned(begin) && is_pinned(begin + 8191));
     EXPECT_FALSE(is_pinned(&mine));
     EXPECT_FALSE(allocator().record_event(const_cast<int*>(&mine), nullptr, new_stream().unwrap()));
+  });
+}
+
+// The pinned memory of another library, in the same process: the driver knows it, torchplug does not.
+class OthersAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    exported<void(const void*, uint64_t)>(plugin_path("pinned_by_others"), "pin_for_others")(memory, bytes);
+    latest = memory;
+    return {memory, memory, &std::free, c10::kCPU};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &std::free; }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+
+  const void* latest = nullptr;
+};
+
+OthersAllocator& others_allocator() {
+  static OthersAllocator others;
+  return others;
+}
+
+at::Tensor pinned_by_others(const at::Tensor& like) {
+  at::Tensor made =
+      at::detail::empty_generic(like.sizes(), &others_allocator(), c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                like.scalar_type(), std::nullopt);
+  return made.copy_(like);
+}
+
+TEST(HostAllocator, a_blocking_copy_has_read_memory_that_somebody_else_pinned) {
+  alone([] {
+    activate(plugin_path("pinned_by_others"));
+    const CurrentStream current(new_stream());
+    const at::Tensor expected = numbers({1000});
+    const at::Tensor target = at::empty({1000}, device());
+    at::Tensor source = pinned_by_others(expected);
+    EXPECT_FALSE(is_pinned(source.const_data_ptr()));
+    target.copy_(source);
+    source.fill_(7);
+    expect_same(target, expected);
+
+    // Parts of it, and what has to be converted or spread out.
+    for (const at::Tensor& part : {expected.narrow(0, 10, 30), expected.slice(0, 0, 1000, 3)}) {
+      source = pinned_by_others(expected);
+      const at::Tensor same = source.as_strided(part.sizes(), part.strides(), part.storage_offset());
+      const at::Tensor there = at::empty(part.sizes(), device());
+      there.copy_(same);
+      const at::Tensor as_double = same.to(device(), at::kDouble);
+      source.fill_(7);
+      EXPECT_TRUE(there.cpu().equal(part));
+      EXPECT_TRUE(as_double.cpu().equal(part.to(at::kDouble)));
+    }
+  });
+}
+
+// As in a build of PyTorch for CUDA, whose allocator serves torch.empty(pin_memory=True), whatever else there
+// is.
+struct OtherAccelerator final : at::CUDAHooksInterface {
+  explicit OtherAccelerator(at::CUDAHooksArgs /*none*/) {}
+  void init() const override {}
+  bool hasCUDA() const override { return true; }
+  bool isBuilt() const override { return true; }
+  bool hasPrimaryContext(DeviceIndex /*device*/) const override { return true; }
+  at::Allocator* getPinnedMemoryAllocator() const override { return &others_allocator(); }
+  bool isPinnedPtr(const void* address) const override { return address == others_allocator().latest; }
+};
+
+TEST(HostAllocator, memory_that_pytorch_pinned_with_another_accelerator_is_pinned) {
+  alone([] {
+    at::CUDAHooksRegistry()->Register("CUDAHooks", [](at::CUDAHooksArgs args) {
+      return std::unique_ptr<at::CUDAHooksInterface>(std::make_unique<OtherAccelerator>(args));
+    });
+    activate(plugin_path("pinned_by_others"));
+    at::globalContext().lazyInitDevice(kDeviceType);  // before that PyTorch takes nothing for pinned
+    const CurrentStream current(new_stream());
+    at::Tensor source = at::empty({1000}, at::TensorOptions().pinned_memory(true));
+    EXPECT_EQ(source.const_data_ptr(), others_allocator().latest);
+    EXPECT_TRUE(source.is_pinned());
+    EXPECT_FALSE(numbers({1000}).is_pinned());
+    source.copy_(numbers({1000}));
+    const at::Tensor target = at::empty({1000}, device());
+    target.copy_(source);
+    source.fill_(7);
+    expect_same(target, numbers({1000}));
+  });
+}
+
+TEST(HostAllocator, a_copy_from_ordinary_memory_does_not_wait_for_the_stream) {
+  on_sim([] {
+    const CurrentStream current(new_stream());
+    const at::Tensor target = at::empty({100}, device());
+    at::Tensor source = numbers({100});
+    Gate gate(Stream::current(0));
+    target.copy_(source);
+    source.fill_(7);
+    EXPECT_FALSE(Stream::current(0).is_idle());
+    gate.open();
+    expect_same(target, numbers({100}));
   });
 }
 
