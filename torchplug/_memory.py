@@ -1,4 +1,4 @@
-"""Memory of the device, and pinned memory of the host: what is in use, what is kept for reuse."""
+"""Memory of the device, and pinned memory of the host: what is allocated, what is cached."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def max_memory_allocated(device: Device = None) -> int:
 
 
 def memory_reserved(device: Device = None) -> int:
-    """Bytes taken from the device: in tensors, or kept for reuse."""
+    """Bytes reserved on the device: in tensors, or cached."""
     return torch.accelerator.memory_reserved(_devices.index_of(device))
 
 
 def max_memory_reserved(device: Device = None) -> int:
-    """The most bytes taken from the device since the peak was reset."""
+    """The most bytes reserved on the device since the peak was reset."""
     return torch.accelerator.max_memory_reserved(_devices.index_of(device))
 
 
 def mem_get_info(device: Device = None) -> tuple[int, int]:
-    """Bytes that are free on the device, and bytes that it has."""
+    """Free and total bytes of the device."""
     return torch.accelerator.get_memory_info(_devices.index_of(device))
 
 
@@ -65,24 +65,24 @@ def device_memory_used(device: Device = None) -> int:
 
 
 def empty_cache() -> None:
-    """Gives back to the device what is kept for reuse."""
+    """Returns cached memory to the device."""
     _C.empty_cache()
 
 
 def empty_host_cache() -> None:
-    """Gives back to the host the pinned memory that is kept for reuse."""
+    """Returns cached pinned memory to the host."""
     _C.empty_host_cache()
 
 
 def set_per_process_memory_fraction(fraction: float, device: Device = None) -> None:
-    """Lets this process have no more than a part of the device's memory: from 0.0 to 1.0."""
+    """Limits this process to a part of the device's memory: from 0.0 to 1.0."""
     if not isinstance(fraction, float):
-        raise TypeError(f"A memory fraction is a float, not {type(fraction).__name__}.")
+        raise TypeError(f"A memory fraction must be a float, not {type(fraction).__name__}.")
     _C.set_memory_fraction(_devices.index_of(device), fraction)
 
 
 def get_per_process_memory_fraction(device: Device = None) -> float:
-    """The part of the device's memory that this process may have."""
+    """The part of the device's memory that this process may allocate."""
     return _C.memory_fraction(_devices.index_of(device))
 
 
@@ -101,23 +101,23 @@ def caching_allocator_alloc(
     if isinstance(stream, torch.Stream):
         stream = stream.stream_id
     if not isinstance(stream, int):
-        raise TypeError(f"A stream is a Stream or the id of one, not {type(stream).__name__}.")
+        raise TypeError(f"A stream must be a Stream or the id of one, not {type(stream).__name__}.")
     return _C.raw_allocate(size, index, stream)
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Gives back what caching_allocator_alloc gave."""
-    _C.raw_release(mem_ptr)
+    """Frees what caching_allocator_alloc allocated."""
+    _C.raw_free(mem_ptr)
 
 
 def caching_allocator_enable(value: bool = True) -> None:
-    """Whether memory that is given back is kept for reuse. Without that every allocation asks the plugin."""
+    """Whether freed memory is cached. If not, every allocation and free is the plugin's."""
     _C.set_caching(value)
 
 
 @contextlib.contextmanager
 def caching_allocator_disabled() -> Iterator[None]:
-    """Every allocation meanwhile asks the plugin, and what is given back goes back to it."""
+    """Every allocation and free meanwhile is the plugin's."""
     before = _C.is_caching()
     caching_allocator_enable(False)
     try:
@@ -138,12 +138,12 @@ def memory_stats_as_nested_dict(device: Device = None) -> dict[str, Any]:
 
 
 def reset_peak_memory_stats(device: Device = None) -> None:
-    """Begins the peaks anew."""
+    """Resets the peaks to the current values."""
     torch.accelerator.reset_peak_memory_stats(_devices.index_of(device))
 
 
 def reset_accumulated_memory_stats(device: Device = None) -> None:
-    """Begins the sums of what was allocated and freed anew."""
+    """Resets the sums of what was allocated and freed."""
     torch.accelerator.reset_accumulated_memory_stats(_devices.index_of(device))
 
 
@@ -164,12 +164,12 @@ def host_memory_stats() -> OrderedDict[str, Any]:
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Begins the peaks of pinned host memory anew."""
+    """Resets the peaks of pinned host memory to the current values."""
     _C.reset_peak_host_memory_stats()
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Begins the sums of pinned host memory anew."""
+    """Resets the sums of pinned host memory."""
     _C.reset_accumulated_host_memory_stats()
 
 

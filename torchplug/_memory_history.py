@@ -1,4 +1,4 @@
-"""What the allocator holds and what it did, for PyTorch's memory visualiser."""
+"""Snapshots and the history of the allocator, for PyTorch's memory visualiser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ACTIONS = (
 
 def _check(what: str, value: str | None, allowed: Sequence[str | None]) -> None:
     if value not in allowed:
-        raise RuntimeError(f"{what} is one of {', '.join(map(repr, allowed))}, not {value!r}.")
+        raise RuntimeError(f"{what} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
 
 
 def _record_memory_history(
@@ -61,7 +61,7 @@ def _record_memory_history(
 
 
 def _snapshot(device: object = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
-    """Everything the allocators of all devices hold, and what was recorded: see torch.cuda.memory._snapshot."""
+    """All segments and blocks of all devices, and what was recorded: see torch.cuda.memory._snapshot."""
     snapshot = _C.memory_snapshot(None, True)
     if augment_with_fx_traces:
         augment: Callable[[dict[str, Any]], dict[str, Any]] = vars(torch._utils)[
@@ -123,6 +123,6 @@ def _save_memory_usage(
 
 
 def _attach_out_of_memory_observer(observer: Callable[[int, int, int, int], None]) -> None:
-    """Calls `observer` before an out-of-memory error is raised, with the device, the bytes asked for, the bytes
-    that the process may have and the bytes that are free."""
+    """Calls `observer` before an out-of-memory error is raised, with the device, the bytes requested, the bytes
+    that the process may allocate and the bytes that are free."""
     _C.observe_out_of_memory(observer)

@@ -1,4 +1,4 @@
-"""Memory pools of a user's own, and memory that comes from functions of a user's own."""
+"""Memory pools of a user's own, and allocators of a user's own."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class PluggableAllocator:
     void* allocate(ssize_t bytes, int device, void* stream);
     void release(void* memory, ssize_t bytes, int device, void* stream);
 
-    What `allocate` gives is memory as the plugin knows it: an address of the device's own, or what mem_alloc gave
-    (torchplug.hpp's plugin_runtime() has it).
+    What `allocate` returns must be memory as the plugin knows it: an address of the device's own, or what mem_alloc
+    returned (torchplug.hpp's plugin_runtime() has it).
     """
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
@@ -37,7 +37,7 @@ class PluggableAllocator:
 
 
 def change_current_allocator(allocator: PluggableAllocator) -> None:
-    """Has all device memory from this allocator, uncached. Only before the first memory is allocated."""
+    """Allocates all device memory with this allocator, uncached. Only before the first allocation."""
     _C.replace_memory_source(allocator.allocator())
 
 
@@ -47,10 +47,10 @@ def get_allocator_backend() -> str:
 
 
 class MemPool:
-    """Memory that only those who use the pool get: see torch.cuda.MemPool.
+    """Memory for those who use the pool only: see torch.cuda.MemPool.
 
     allocator: where the memory comes from, PluggableAllocator.allocator(); None: the plugin.
-    use_on_oom: whether others may have what is free in it before they run out of memory.
+    use_on_oom: whether its free memory serves others before they run out of memory.
     no_split: whether each allocation has a segment of its own.
     """
 
@@ -81,7 +81,7 @@ class MemPool:
         return self._allocator
 
     def use_count(self) -> int:
-        """How many hold on to it: this object, and everybody who allocates to it."""
+        """How many use it: this object, and everybody who allocates to it."""
         return _C.pool_users(self._device, self._id)
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:

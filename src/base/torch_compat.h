@@ -2,6 +2,7 @@
 // What differs between the releases of PyTorch that torchplug is built against.
 
 #include <c10/core/AllocatorConfig.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <torch/headeronly/version.h>
 
 #include <cstddef>
@@ -52,6 +53,23 @@ size_t pinned_max_cached_size() {
     return Config::pinned_max_cached_size();
   } else {
     return std::numeric_limits<size_t>::max();
+  }
+}
+
+// What each private pool reserves is a statistic from 2.13 on; before that null, and no pool.
+template <class DeviceStats>
+c10::CachingAllocator::StatArray* reserved_bytes_of_private_pool(DeviceStats& stats, c10::MempoolId_t pool) {
+  if constexpr (requires { stats.reserved_bytes_by_private_pools; }) {
+    return &stats.reserved_bytes_by_private_pools[pool];
+  } else {
+    return nullptr;
+  }
+}
+
+template <class DeviceStats, class Function>
+void for_each_private_pool(DeviceStats& stats, const Function& function) {
+  if constexpr (requires { stats.reserved_bytes_by_private_pools; }) {
+    for (auto& [pool, reserved_bytes] : stats.reserved_bytes_by_private_pools) function(reserved_bytes);
   }
 }
 

@@ -84,13 +84,14 @@ void Graph::capture_begin(c10::MempoolId_t pool, CaptureMode mode) {
   allocator.begin_allocate_to_pool(stream.device(), pool_,
                                    [capture](const Stream& asking) { return capture->has(asking); });
   capture_ = capture;
+  capture->begin();
   try {
     call_plugin<&plug_runtime::capture_begin>(stream.device(), stream.handle(), static_cast<int32_t>(mode));
   } catch (...) {
+    capture->end();
     end_allocation();
     throw;
   }
-  capture->begin();
 }
 
 void Graph::end_allocation() {
@@ -107,11 +108,11 @@ void Graph::capture_end() {
               "capture_end() needs a capture_begin() before it.");
   const Stream stream = capture_->origin();
   TORCH_CHECK(Stream::current(stream.device()) == stream, "A capture ends on the stream it began on.");
-  capture_->end();
   plug_capture handle = nullptr;
   take_plugin_error();
   const plug_status status =
       ask_plugin<&plug_runtime::capture_end>(stream.device(), stream.handle(), &handle);
+  capture_->end();
   const std::string spoilt = capture_->spoilt();
   if (status == PLUG_OK && handle != nullptr && spoilt.empty()) {
     handle_ = handle;
@@ -202,11 +203,11 @@ void Graph::reset() {
 void Graph::discard_capture() noexcept {
   try {
     const Stream stream = capture_->origin();
-    capture_->end();
     plug_capture handle = nullptr;
-    if (ask_plugin<&plug_runtime::capture_end>(stream.device(), stream.handle(), &handle) == PLUG_OK) {
-      ask_plugin<&plug_runtime::capture_destroy>(stream.device(), handle);
-    }
+    const plug_status status =
+        ask_plugin<&plug_runtime::capture_end>(stream.device(), stream.handle(), &handle);
+    capture_->end();
+    if (status == PLUG_OK) ask_plugin<&plug_runtime::capture_destroy>(stream.device(), handle);
     end_allocation();
   } catch (...) {
     capture_ = nullptr;

@@ -1,5 +1,6 @@
 #include "memory/address_index.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -10,17 +11,23 @@
 namespace torchplug::memory {
 namespace {
 
-std::shared_mutex index_lock;
+struct AddressIndex {
+  std::shared_mutex lock;
+  std::map<const char*, Block*> segments;
+  std::vector<Block*> foreign;  // few, and looked at last
+};
 
-std::map<const char*, Block*>& blocks() {
-  static auto& by_address = *immortal<std::map<const char*, Block*>>();
-  return by_address;
+AddressIndex& address_index() {
+  static auto& instance = *immortal<AddressIndex>();
+  return instance;
 }
 
-// Few, and asked last.
-std::vector<Block*>& foreign_blocks() {
-  static auto& all = *immortal<std::vector<Block*>>();
-  return all;
+std::atomic<size_t> blocks_without_view{0};
+
+bool is_foreign(const Block& block) { return (block.flags & PLUG_MEM_FOREIGN) != 0; }
+
+bool lacks_host_view(const Block& block) {
+  return plugin_has<&plug_runtime::host_view>(block.stream.device()) && block.view == nullptr;
 }
 
 bool contains(const Block& block, const char* address) {
@@ -30,37 +37,42 @@ bool contains(const Block& block, const char* address) {
 }  // namespace
 
 void add_to_address_index(Block& block) {
-  std::unique_lock lock(index_lock);
-  blocks()[block.address] = &block;
+  if (lacks_host_view(block)) ++blocks_without_view;
+  AddressIndex& index = address_index();
+  std::unique_lock lock(index.lock);
+  if (is_foreign(block)) {
+    index.foreign.push_back(&block);
+  } else {
+    index.segments[block.address] = &block;
+  }
 }
 
 void remove_from_address_index(const Block& block) {
-  std::unique_lock lock(index_lock);
-  blocks().erase(block.address);
-}
-
-void add_foreign_to_address_index(Block& block) {
-  std::unique_lock lock(index_lock);
-  foreign_blocks().push_back(&block);
-}
-
-void remove_foreign_from_address_index(const Block& block) {
-  std::unique_lock lock(index_lock);
-  std::erase(foreign_blocks(), &block);
+  if (lacks_host_view(block)) --blocks_without_view;
+  AddressIndex& index = address_index();
+  std::unique_lock lock(index.lock);
+  if (is_foreign(block)) {
+    std::erase(index.foreign, &block);
+  } else {
+    index.segments.erase(block.address);
+  }
 }
 
 Block* find_block(const void* address) {
   const char* wanted = static_cast<const char*>(address);
-  std::shared_lock lock(index_lock);
-  const auto after = blocks().upper_bound(wanted);
-  if (after != blocks().begin()) {
+  AddressIndex& index = address_index();
+  std::shared_lock lock(index.lock);
+  const auto after = index.segments.upper_bound(wanted);
+  if (after != index.segments.begin()) {
     Block* block = std::prev(after)->second;
     if (contains(*block, wanted)) return block;
   }
-  for (Block* block : foreign_blocks()) {
+  for (Block* block : index.foreign) {
     if (contains(*block, wanted)) return block;
   }
   return nullptr;
 }
+
+bool any_block_lacks_host_view() noexcept { return blocks_without_view.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace torchplug::memory

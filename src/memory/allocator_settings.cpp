@@ -25,10 +25,10 @@ std::vector<std::string> unknown_keys(const std::string& text) {
   return unknown;
 }
 
-// PyTorch passes over keys that it does not know, unless a backend of its own takes them.
+// PyTorch ignores keys that it does not know, unless a backend of its own takes them.
 void read_environment() {
   for (const std::string& key : unknown_keys(Config::last_allocator_settings())) {
-    TORCH_WARN("torchplug passes over the allocator setting '", key, "' of PYTORCH_ALLOC_CONF.");
+    TORCH_WARN("torchplug ignores the allocator setting '", key, "' of PYTORCH_ALLOC_CONF.");
   }
   const char* text = std::getenv("TORCHPLUG_ALLOC_CONF");
   if (text != nullptr && *text != '\0') set_allocator_settings(text);

@@ -1,7 +1,7 @@
 #pragma once
-// A piece of device memory as PyTorch holds it: a part of a segment that the plugin gave, or memory that
-// somebody else made. Blocks of a segment belong to the allocator of their device (BlockPool); whoever
-// holds one as a DataPtr's context may read it. What changes while it is held is guarded by its BlockPool.
+// A piece of device memory as PyTorch holds it: a part of a segment that the plugin allocated, or memory that
+// came from elsewhere. Blocks of a segment belong to the DeviceMemory of their device; whoever holds one as a
+// DataPtr's context may read it. What changes meanwhile is guarded by the lock of the DeviceMemory.
 
 #include <c10/core/Allocator.h>
 
@@ -23,12 +23,13 @@ constexpr size_t round_up(size_t value, size_t unit) {
 }
 
 struct Segment;
-class Shelf;
+class StreamCache;
 
 enum class BlockState : uint8_t {
-  kAway,      // with a user, or on its stream's shelf
-  kPending,   // given back, but other streams may still use it
-  kFree,      // in its pool's heap
+  kAllocated,
+  kPending,   // freed, but other streams may still use it
+  kCached,    // free, in the cache of its stream
+  kFree,      // free, in its pool, where it is joined with its neighbours
   kUnmapped,  // addresses of an expandable segment without memory behind them
 };
 
@@ -40,17 +41,17 @@ struct Block {
   size_t requested;
   Stream stream;
   std::vector<Stream> used_on;  // other streams than its own
-  Block* next = nullptr;        // on its shelf
+  Block* next = nullptr;        // in a list of free blocks of one size
   uint32_t flags = 0;           // PLUG_MEM_*
 
-  Shelf* shelf = nullptr;      // where it can be put back quickly; null: it goes the slow way
-  uint64_t offset = 0;         // of `address` past `base`
-  Segment* segment = nullptr;  // null: not the allocator's own
-  Block* before = nullptr;     // its neighbours in the segment
+  StreamCache* cache = nullptr;  // where it goes when it is freed; null: to its pool
+  uint64_t offset = 0;           // of `address` past `base`
+  Segment* segment = nullptr;    // null: not the allocator's own
+  Block* before = nullptr;       // its neighbours in the segment
   Block* after = nullptr;
-  BlockState state = BlockState::kAway;
+  BlockState state = BlockState::kAllocated;
   uint32_t awaited = 0;                                     // events that it waits for
-  uint64_t idle_since = 0;                                  // in searches of its heap
+  uint64_t idle_since = 0;                                  // in searches of the free blocks it is among
   std::shared_ptr<c10::GatheredContext> context = nullptr;  // who allocated it, if that is recorded
 
   bool is_split() const { return before != nullptr || after != nullptr; }

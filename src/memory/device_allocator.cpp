@@ -14,7 +14,7 @@
 
 #include "base/immortal.h"
 #include "memory/address_index.h"
-#include "memory/block_pool.h"
+#include "memory/device_memory.h"
 #include "memory/foreign_memory.h"
 #include "memory/memory_events.h"
 #include "runtime/failure.h"
@@ -23,59 +23,59 @@
 namespace torchplug::memory {
 namespace {
 
-// By device; made when the first memory of the device is asked for.
-constinit std::array<std::atomic<BlockPool*>, std::numeric_limits<DeviceIndex>::max() + 1> pools{};
+// By device; made when memory of the device is first allocated.
+constinit std::array<std::atomic<DeviceMemory*>, std::numeric_limits<DeviceIndex>::max() + 1> memories{};
 
-// How pools that are made later behave, and whom to tell when memory runs out.
-struct Choices {
-  std::mutex choices_lock;
+// What applies to all devices, also to those whose memory is used later.
+struct Options {
+  std::mutex options_lock;
   bool caching = true;
   std::shared_ptr<MemorySource> source;
   std::vector<DeviceAllocator::OutOfMemoryObserver> observers;
   std::vector<DeviceAllocator::Reclaimer> reclaimers;
 };
 
-Choices& choices() {
-  static auto& instance = *immortal<Choices>();
+Options& options() {
+  static auto& instance = *immortal<Options>();
   return instance;
 }
 
-bool caching_is_forbidden() {
+bool caching_is_disabled() {
   const char* value = std::getenv("TORCHPLUG_NO_MEMORY_CACHING");
   return value != nullptr && *value != '\0' && std::string_view(value) != "0";
 }
 
-BlockPool& make_pool_of(DeviceIndex device) {
-  Choices& chosen = choices();
-  std::lock_guard lock(chosen.choices_lock);
-  std::atomic<BlockPool*>& place = pools[static_cast<size_t>(device)];
+DeviceMemory& make_memory_of(DeviceIndex device) {
+  const Options& shared = options();
+  std::lock_guard lock(options().options_lock);
+  std::atomic<DeviceMemory*>& place = memories[static_cast<size_t>(device)];
   if (place != nullptr) return *place;
-  auto* made = immortal<BlockPool>(device);
-  if (!chosen.caching || caching_is_forbidden()) made->set_caching(false);
-  if (chosen.source != nullptr) made->set_source(chosen.source);
+  auto* made = immortal<DeviceMemory>(device);
+  if (!shared.caching || caching_is_disabled()) made->set_caching(false);
+  if (shared.source != nullptr) made->set_source(shared.source);
   place = made;
   return *made;
 }
 
-BlockPool& pool_of(DeviceIndex device) {
-  BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
-  return C10_LIKELY(made != nullptr) ? *made : make_pool_of(device);
+DeviceMemory& memory_of(DeviceIndex device) {
+  DeviceMemory* made = memories[static_cast<size_t>(device)].load(std::memory_order_acquire);
+  return C10_LIKELY(made != nullptr) ? *made : make_memory_of(device);
 }
 
 template <class Function>
-void for_each_pool(const Function& function) {
+void for_each_memory(const Function& function) {
   if (!are_devices_known()) return;
   for (DeviceIndex device = 0; device < device_count(); ++device) {
-    BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
+    DeviceMemory* made = memories[static_cast<size_t>(device)].load(std::memory_order_acquire);
     if (made != nullptr && is_open(device)) function(*made);
   }
 }
 
-void release_nothing(void* /*context*/) {}
+void free_nothing(void* /*context*/) {}
 
-// `sign`: 1 for a block just taken, -1 for one about to be given back.
-void report(BlockPool& owner, const Block& block, int64_t sign) {
-  const BlockPool::Usage usage = owner.usage();
+// `sign`: 1 for a block just allocated, -1 for one about to be freed.
+void report(DeviceMemory& memory, const Block& block, int64_t sign) {
+  const DeviceMemory::Usage usage = memory.usage();
   const auto bytes = static_cast<int64_t>(block.bytes);
   report_memory(block.address, sign * bytes, sign < 0 ? usage.allocated - block.bytes : usage.allocated,
                 usage.reserved, block.stream.device());
@@ -84,46 +84,46 @@ void report(BlockPool& owner, const Block& block, int64_t sign) {
 size_t reclaim() {
   std::vector<DeviceAllocator::Reclaimer> reclaimers;
   {
-    std::lock_guard lock(choices().choices_lock);
-    reclaimers = choices().reclaimers;
+    std::lock_guard lock(options().options_lock);
+    reclaimers = options().reclaimers;
   }
-  size_t released = 0;
-  for (const auto& each : reclaimers) released += each();
-  return released;
+  size_t freed = 0;
+  for (const auto& each : reclaimers) freed += each();
+  return freed;
 }
 
-Block* take_slowly(BlockPool& owner, const Stream& stream, size_t bytes) {
+Block* allocate_or_reclaim(DeviceMemory& memory, const Stream& stream, size_t bytes) {
   try {
-    return owner.take(stream, bytes);
+    return memory.allocate(stream, bytes);
   } catch (const c10::OutOfMemoryError&) {
     if (reclaim() == 0) throw;
   }
-  return owner.take(stream, bytes);
+  return memory.allocate(stream, bytes);
 }
 
 // The block that a DataPtr lies in, whoever made the DataPtr; null if there is none.
 Block* block_of(const c10::DataPtr& data) {
-  if (data.get_deleter() == &detail::release_block) return static_cast<Block*>(data.get_context());
+  if (data.get_deleter() == &detail::free_block) return static_cast<Block*>(data.get_context());
   if (Block* foreign = foreign_block(data)) return foreign;
   const Block* found = find_block(data.get());
   if (found == nullptr || found->segment == nullptr) return nullptr;
-  return pool_of(found->stream.device()).block_at(*found->segment, data.get());
+  return memory_of(found->stream.device()).block_at(*found->segment, data.get());
 }
 
 }  // namespace
 
-// In a forked child the plugin and its locks
-// are out of reach, and the child's copy of the memory goes when it ends. A deleter cannot throw: a
-// block that the plugin will not let us wait for is never used again, and the reason is kept.
-void detail::release_block(void* context) {
+// In a forked child the plugin and its locks are out of reach, and the child's copy of the memory goes when
+// it ends. A deleter cannot throw: a block that the plugin will not let us wait for is never used again, and
+// the reason is kept.
+void detail::free_block(void* context) {
   auto* block = static_cast<Block*>(context);
   const DeviceIndex device = block->stream.device();
   if (!may_give_back(device)) return;
-  BlockPool& owner = pool_of(device);
-  if (is_memory_watched()) report(owner, *block, -1);
-  if (C10_LIKELY(owner.give_quickly(block))) return;
+  DeviceMemory& memory = memory_of(device);
+  if (is_memory_watched()) report(memory, *block, -1);
+  if (C10_LIKELY(memory.free_cached(block))) return;
   try {
-    owner.give(block);
+    memory.free(block);
   } catch (...) {
     record_failure(device, std::current_exception());
   }
@@ -138,12 +138,12 @@ c10::DataPtr DeviceAllocator::allocate(size_t bytes) {
 c10::DataPtr DeviceAllocator::allocate_on(const Stream& stream, size_t bytes) {
   const c10::Device device(kDeviceType, stream.device());
   ensure_open(stream.device());
-  if (bytes == 0) return {nullptr, nullptr, &release_nothing, device};
-  BlockPool& owner = pool_of(stream.device());
-  Block* block = owner.take_quickly(stream, bytes);
-  if (C10_UNLIKELY(block == nullptr)) block = take_slowly(owner, stream, bytes);
-  if (is_memory_watched()) report(owner, *block, 1);
-  return {block->address, block, &detail::release_block, device};
+  if (bytes == 0) return {nullptr, nullptr, &free_nothing, device};
+  DeviceMemory& memory = memory_of(stream.device());
+  Block* block = memory.allocate_cached(stream, bytes);
+  if (C10_UNLIKELY(block == nullptr)) block = allocate_or_reclaim(memory, stream, bytes);
+  if (is_memory_watched()) report(memory, *block, 1);
+  return {block->address, block, &detail::free_block, device};
 }
 
 void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const {
@@ -156,7 +156,8 @@ void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const
 
 void DeviceAllocator::emptyCache(c10::MempoolId_t pool) {
   const bool is_all = pool == c10::MempoolId_t{0, 0};
-  for_each_pool([&](BlockPool& owner) { owner.release_cached(is_all ? std::nullopt : std::optional(pool)); });
+  for_each_memory(
+      [&](DeviceMemory& memory) { memory.release_cached(is_all ? std::nullopt : std::optional(pool)); });
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     if (is_open(device)) throw_recorded_failure(device);
   }
@@ -166,22 +167,22 @@ void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream)
   Block* block = block_of(data);
   if (block == nullptr) return;
   const Stream user(stream);
-  if (!(user == block->stream)) pool_of(block->stream.device()).record_use(block, user);
+  if (!(user == block->stream)) memory_of(block->stream.device()).record_use(block, user);
 }
 
 c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(DeviceIndex device) {
   device_info(device);
-  return pool_of(device).stats();
+  return memory_of(device).statistics();
 }
 
 void DeviceAllocator::resetAccumulatedStats(DeviceIndex device) {
   device_info(device);
-  pool_of(device).reset_accumulated_stats();
+  memory_of(device).reset_accumulated_statistics();
 }
 
 void DeviceAllocator::resetPeakStats(DeviceIndex device) {
   device_info(device);
-  pool_of(device).reset_peak_stats();
+  memory_of(device).reset_peak_statistics();
 }
 
 std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
@@ -191,7 +192,7 @@ std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(DeviceIndex device) {
   if (plugin_has<&plug_runtime::mem_info>(device)) {
     call_plugin<&plug_runtime::mem_info>(device, &free_bytes, &total_bytes);
   } else {
-    const size_t reserved = pool_of(device).usage().reserved;
+    const size_t reserved = memory_of(device).usage().reserved;
     free_bytes = total_bytes > reserved ? total_bytes - reserved : 0;
   }
   return {free_bytes, total_bytes};
@@ -204,29 +205,29 @@ Placement DeviceAllocator::locate_other(const c10::DataPtr& data) const {
 }
 
 void DeviceAllocator::begin_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool,
-                                             std::function<bool(const Stream&)> goes_there, bool captures) {
+                                             std::function<bool(const Stream&)> filter) {
   ensure_open(device);
-  pool_of(device).begin_allocate_to(pool, std::move(goes_there), captures);
+  memory_of(device).begin_allocate_to(pool, std::move(filter));
 }
 
 void DeviceAllocator::end_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool) {
   ensure_open(device);
-  pool_of(device).end_allocate_to(pool);
+  memory_of(device).end_allocate_to(pool);
 }
 
 void DeviceAllocator::release_pool(DeviceIndex device, c10::MempoolId_t pool) {
   ensure_open(device);
-  pool_of(device).release_pool(pool);
+  memory_of(device).release_pool(pool);
 }
 
 void DeviceAllocator::make_pool(DeviceIndex device, c10::MempoolId_t pool, const PoolOptions& options) {
   ensure_open(device);
-  pool_of(device).make_pool(pool, options);
+  memory_of(device).make_pool(pool, options);
 }
 
 int DeviceAllocator::users_of_pool(DeviceIndex device, c10::MempoolId_t pool) {
   ensure_open(device);
-  return pool_of(device).users_of(pool);
+  return memory_of(device).users_of(pool);
 }
 
 c10::MempoolId_t DeviceAllocator::new_pool_id(bool by_user) {
@@ -236,56 +237,57 @@ c10::MempoolId_t DeviceAllocator::new_pool_id(bool by_user) {
 }
 
 void DeviceAllocator::set_memory_fraction(DeviceIndex device, double fraction) {
-  TORCH_CHECK_VALUE(fraction >= 0 && fraction <= 1, "A memory fraction lies between 0 and 1, and ", fraction,
-                    " does not.");
+  TORCH_CHECK_VALUE(fraction >= 0 && fraction <= 1, "A memory fraction must be between 0 and 1, not ",
+                    fraction, ".");
   ensure_open(device);
-  pool_of(device).set_fraction(fraction);
+  memory_of(device).set_fraction(fraction);
 }
 
 double DeviceAllocator::memory_fraction(DeviceIndex device) {
   ensure_open(device);
-  return pool_of(device).fraction();
+  return memory_of(device).fraction();
 }
 
 void DeviceAllocator::set_caching(bool caching) {
   {
-    Choices& chosen = choices();
-    std::lock_guard lock(chosen.choices_lock);
-    TORCH_CHECK(chosen.source == nullptr, "A pluggable allocator is in use: caching is its own affair.");
-    chosen.caching = caching;
+    Options& shared = options();
+    std::lock_guard lock(shared.options_lock);
+    TORCH_CHECK(shared.source == nullptr, "A pluggable allocator is in use, which controls its own caching.");
+    shared.caching = caching;
   }
-  for_each_pool([caching](BlockPool& owner) { owner.set_caching(caching); });
+  for_each_memory([caching](DeviceMemory& memory) { memory.set_caching(caching); });
 }
 
 bool DeviceAllocator::is_caching() const {
-  Choices& chosen = choices();
-  std::lock_guard lock(chosen.choices_lock);
-  return chosen.caching && chosen.source == nullptr && !caching_is_forbidden();
+  Options& shared = options();
+  std::lock_guard lock(shared.options_lock);
+  return shared.caching && shared.source == nullptr && !caching_is_disabled();
 }
 
 void DeviceAllocator::replace_source(std::shared_ptr<MemorySource> source) {
-  Choices& chosen = choices();
-  std::lock_guard lock(chosen.choices_lock);
-  const bool any = std::any_of(pools.begin(), pools.end(), [](const auto& made) { return made != nullptr; });
-  TORCH_CHECK(!any, "The allocator can only be changed before the first memory of the device is asked for.");
-  chosen.source = std::move(source);
+  Options& shared = options();
+  std::lock_guard lock(shared.options_lock);
+  const bool any =
+      std::any_of(memories.begin(), memories.end(), [](const auto& made) { return made != nullptr; });
+  TORCH_CHECK(!any, "The allocator can only be changed before the first allocation on the device.");
+  shared.source = std::move(source);
 }
 
 bool DeviceAllocator::has_plugins_source() const {
-  Choices& chosen = choices();
-  std::lock_guard lock(chosen.choices_lock);
-  return chosen.source == nullptr;
+  Options& shared = options();
+  std::lock_guard lock(shared.options_lock);
+  return shared.source == nullptr;
 }
 
 MemorySnapshot DeviceAllocator::snapshot(std::optional<c10::MempoolId_t> pool, bool with_traces) {
   MemorySnapshot all;
-  for_each_pool([&](BlockPool& owner) {
-    for (SegmentInfo& segment : owner.snapshot(pool)) all.segments.push_back(std::move(segment));
+  for_each_memory([&](DeviceMemory& memory) {
+    for (SegmentInfo& segment : memory.snapshot(pool)) all.segments.push_back(std::move(segment));
   });
   if (!with_traces || !are_devices_known()) return all;
   all.traces.resize(static_cast<size_t>(device_count()));
   for (DeviceIndex device = 0; device < device_count(); ++device) {
-    BlockPool* made = pools[static_cast<size_t>(device)].load(std::memory_order_acquire);
+    DeviceMemory* made = memories[static_cast<size_t>(device)].load(std::memory_order_acquire);
     if (made != nullptr) all.traces[static_cast<size_t>(device)] = made->history();
   }
   all.annotations = MemoryHistory::annotations();
@@ -294,26 +296,26 @@ MemorySnapshot DeviceAllocator::snapshot(std::optional<c10::MempoolId_t> pool, b
 
 void DeviceAllocator::record_history(const HistoryOptions& options) {
   MemoryHistory::set_options(options);
-  for_each_pool([&](BlockPool& owner) { owner.follow_history(!options.enabled || options.clear); });
+  for_each_memory([&](DeviceMemory& memory) { memory.follow_history(!options.enabled || options.clear); });
 }
 
 void DeviceAllocator::add_reclaimer(Reclaimer reclaim) {
-  std::lock_guard lock(choices().choices_lock);
-  choices().reclaimers.push_back(reclaim);
+  std::lock_guard lock(options().options_lock);
+  options().reclaimers.push_back(reclaim);
 }
 
 void DeviceAllocator::add_out_of_memory_observer(OutOfMemoryObserver observer) {
-  Choices& chosen = choices();
-  std::lock_guard lock(chosen.choices_lock);
-  chosen.observers.push_back(std::move(observer));
+  Options& shared = options();
+  std::lock_guard lock(shared.options_lock);
+  shared.observers.push_back(std::move(observer));
 }
 
-void DeviceAllocator::tell_out_of_memory_observers(DeviceIndex device, size_t bytes) {
+void DeviceAllocator::notify_out_of_memory(DeviceIndex device, size_t bytes) {
   std::vector<OutOfMemoryObserver> observers;
   {
-    Choices& chosen = choices();
-    std::lock_guard lock(chosen.choices_lock);
-    observers = chosen.observers;
+    Options& shared = options();
+    std::lock_guard lock(shared.options_lock);
+    observers = shared.observers;
   }
   if (observers.empty()) return;
   const auto [free_bytes, total_bytes] = getMemoryInfo(device);
@@ -324,7 +326,7 @@ void DeviceAllocator::tell_out_of_memory_observers(DeviceIndex device, size_t by
 Placement DeviceAllocator::locate(const void* address) const {
   const Block* block = find_block(address);
   TORCH_CHECK(block != nullptr, "The memory at ", address, " does not belong to device '", device_type_name(),
-              "'. torchplug.from_blob makes tensors of memory from elsewhere.");
+              "'. Use torchplug.from_blob for memory allocated elsewhere.");
   return {block, static_cast<uint64_t>(static_cast<const char*>(address) - block->address)};
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// PyTorch's allocator for the device: caches what the plugin gave and reuses it in stream order.
-// A block freed on the stream it was allocated on can be given out again on that stream at once,
-// since what uses it next is enqueued behind what used it last; a block used on other streams
-// (record_stream) waits for them first. Any thread may allocate, any other may free.
+// PyTorch's allocator for the device: caches the plugin's memory and reuses it in stream order.
+// A block freed on the stream it was allocated on can be allocated again on that stream at once, since what
+// uses it next is enqueued behind what used it last; a block used on other streams (record_stream) waits for
+// them first. Any thread may allocate, any other may free.
 
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Storage.h>
@@ -20,11 +20,11 @@ namespace torchplug::memory {
 struct HistoryOptions;
 struct MemorySnapshot;
 
-// What a memory pool of a user's may be told.
+// Options of a user's memory pool.
 struct PoolOptions {
   std::shared_ptr<MemorySource> source = nullptr;  // null: the plugin
   bool may_split = true;
-  bool helps_others = false;  // its free memory serves those who find none elsewhere
+  bool use_on_oom = false;  // its free memory serves others when the device has no memory left
 };
 
 // Where an address lies: for plug_mem and for host views.
@@ -53,15 +53,14 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   void resetPeakStats(DeviceIndex device) override;
   std::pair<size_t, size_t> getMemoryInfo(DeviceIndex device) override;
 
-  // Until end_allocate_to_pool, what `goes_there` says of the allocating stream comes from the pool (made if
-  // new, its use count rises). Blocks of a pool go to nobody else, and are kept while it has users. While a
-  // stream is captured (`captures`), no event is recorded or asked for: what other streams use waits until
-  // the end.
+  // Until end_allocate_to_pool, allocations of streams for which `filter` is true come from the pool (made if
+  // new, its use count rises). Blocks of a pool are allocated to nobody else, and are kept while it has
+  // users.
   void begin_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool,
-                              std::function<bool(const Stream&)> goes_there, bool captures = true);
+                              std::function<bool(const Stream&)> filter);
   void end_allocate_to_pool(DeviceIndex device, c10::MempoolId_t pool);
-  // One user fewer; with none left its blocks go back to the plugin: those that are free now, the others when
-  // the cache is emptied.
+  // One user fewer; with none left its segments are returned to the plugin: those that are free now, the
+  // others when the cache is emptied.
   void release_pool(DeviceIndex device, c10::MempoolId_t pool);
   // {id, 0} for captures, {0, id} for users, never repeating.
   static c10::MempoolId_t new_pool_id(bool by_user);
@@ -69,29 +68,29 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   void make_pool(DeviceIndex device, c10::MempoolId_t pool, const PoolOptions& options);
   int users_of_pool(DeviceIndex device, c10::MempoolId_t pool);
 
-  // The part of the device's memory that this process may have: from 0 to 1.
+  // The part of the device's memory that this process may allocate: from 0 to 1.
   void set_memory_fraction(DeviceIndex device, double fraction);
   double memory_fraction(DeviceIndex device);
 
-  // Whether what is given back is kept for reuse. TORCHPLUG_NO_MEMORY_CACHING=1 does the same from the start.
+  // Whether freed memory is kept for reuse. TORCHPLUG_NO_MEMORY_CACHING=1 does the same from the start.
   void set_caching(bool caching);
   bool is_caching() const;
-  // All memory comes from there and goes back there at once. Throws if there is memory already.
+  // All memory is allocated there and freed there at once. Throws if there is memory already.
   void replace_source(std::shared_ptr<MemorySource> source);
   bool has_plugins_source() const;
 
-  // What is held, and what was recorded of how it came about; with a pool: of that one alone.
+  // All segments and blocks, and the recorded history; with a pool: of that one alone.
   MemorySnapshot snapshot(std::optional<c10::MempoolId_t> pool = std::nullopt, bool with_traces = true);
   void record_history(const HistoryOptions& options);
 
-  // Called, without any lock, before an out-of-memory error is thrown: device, bytes asked for, bytes that
-  // the process may have, bytes that are free.
+  // Called, without any lock, before an out-of-memory error is thrown: device, bytes requested, bytes that
+  // the process may allocate, bytes that are free.
   using OutOfMemoryObserver = std::function<void(DeviceIndex, size_t, size_t, size_t)>;
   void add_out_of_memory_observer(OutOfMemoryObserver observer);
-  void tell_out_of_memory_observers(DeviceIndex device, size_t bytes);
+  void notify_out_of_memory(DeviceIndex device, size_t bytes);
 
-  // What may have memory that nobody needs any more; called, without any lock, before an allocation fails.
-  // Gives how many storages it let go of.
+  // Frees memory that nobody needs any more; called, without any lock, before an allocation fails. Returns
+  // how many storages it freed.
   using Reclaimer = size_t (*)();
   void add_reclaimer(Reclaimer reclaim);
 
@@ -101,7 +100,7 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   Placement locate(const void* address) const;
 
  private:
-  // Of memory that the allocator did not give out, or gave out under another DataPtr, as DLPack's.
+  // Of memory that is not the allocator's, or that is under another DataPtr, as DLPack's.
   Placement locate_other(const c10::DataPtr& data) const;
 
   static DeviceAllocator* const instance_;
@@ -109,8 +108,8 @@ class DeviceAllocator final : public c10::DeviceAllocator {
 
 namespace detail {
 
-// The deleter of every DataPtr the allocator gives out, with the Block as its context.
-void release_block(void* context);
+// The deleter of every DataPtr of the allocator, with the Block as its context.
+void free_block(void* context);
 
 }  // namespace detail
 
@@ -123,7 +122,7 @@ Placement DeviceAllocator::locate(const c10::StorageImpl& storage) const {
 }
 
 Placement DeviceAllocator::locate(const c10::DataPtr& data) const {
-  if (C10_UNLIKELY(data.get_deleter() != &detail::release_block)) return locate_other(data);
+  if (C10_UNLIKELY(data.get_deleter() != &detail::free_block)) return locate_other(data);
   const auto* block = static_cast<const Block*>(data.get_context());
   return {block, static_cast<uint64_t>(static_cast<const char*>(data.get()) - block->address)};
 }

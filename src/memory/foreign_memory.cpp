@@ -2,7 +2,6 @@
 
 #include <c10/util/Exception.h>
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -13,10 +12,12 @@
 #include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/immortal.h"
 #include "memory/address_index.h"
-#include "memory/block_pool.h"
+#include "memory/host_access.h"
+#include "runtime/capture.h"
 #include "runtime/failure.h"
 
 namespace torchplug::memory {
@@ -30,29 +31,12 @@ struct ForeignMemory {
 
   Block block;
   std::function<void()> release;
-  bool is_indexed = false;   // and counted, if it is hidden
-  bool is_reserved = false;  // the address was made up, for PyTorch to calculate with
+  bool owns_address = false;  // and is in the address index; false for a part of memory that is known already
 };
-
-bool is_hidden(const Block& block) {
-  return plugin_has<&plug_runtime::host_view>(block.stream.device()) && block.view == nullptr;
-}
-
-void add_to_index(ForeignMemory& memory) {
-  add_foreign_to_address_index(memory.block);
-  if (is_hidden(memory.block)) count_hidden_block(1);
-  memory.is_indexed = true;
-}
-
-void remove_from_index(ForeignMemory& memory) {
-  if (!memory.is_indexed) return;
-  remove_foreign_from_address_index(memory.block);
-  if (is_hidden(memory.block)) count_hidden_block(-1);
-}
 
 // A deleter cannot throw.
 void finish(const ForeignMemory& memory) noexcept {
-  if (memory.is_reserved) ::munmap(memory.block.address, memory.block.bytes);
+  if (memory.owns_address) release_address(memory.block);
   try {
     if (memory.release) memory.release();
   } catch (...) {
@@ -69,29 +53,32 @@ bool is_idle(const ForeignMemory& memory) noexcept {
   }
 }
 
+// For all of them, also if one of them failed.
 void wait_for_streams(const ForeignMemory& memory) noexcept {
-  try {
-    for (const Stream& stream : memory.block.used_on) stream.synchronize();
-  } catch (...) {
-    record_failure(memory.block.stream.device(), std::current_exception());
+  for (const Stream& stream : memory.block.used_on) {
+    try {
+      stream.synchronize();
+    } catch (...) {
+      record_failure(stream.device(), std::current_exception());
+    }
   }
 }
 
-// Waits for streams in place of whoever let go of memory they still use. Its thread starts when it is first
-// needed and never ends.
-class Reaper {
+// Waits for the streams that still use memory which was dropped, then releases it. Its thread starts when it
+// is first needed and never ends.
+class ReleaseThread {
  public:
-  void take(std::unique_ptr<ForeignMemory> memory) {
+  void add(std::unique_ptr<ForeignMemory> memory) {
     std::lock_guard lock(queue_lock_);
-    if (taken_ == 0) start();
+    if (added_ == 0) start();
     queue_.push_back(std::move(memory));
-    ++taken_;
+    ++added_;
     changed_.notify_all();
   }
 
   void finish_all() {
     std::unique_lock lock(queue_lock_);
-    const uint64_t target = taken_;
+    const uint64_t target = added_;
     changed_.wait(lock, [&] { return done_ >= target; });
   }
 
@@ -127,64 +114,72 @@ class Reaper {
   std::mutex queue_lock_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<ForeignMemory>> queue_;
-  uint64_t taken_ = 0;
+  uint64_t added_ = 0;
   uint64_t done_ = 0;
 };
 
-Reaper& reaper() {
-  static Reaper& instance = *immortal<Reaper>();
+ReleaseThread& release_thread() {
+  static auto& instance = *immortal<ReleaseThread>();
   return instance;
 }
 
-// In a forked child, and when the process ends, the device is out of reach and the memory stays as it is.
+c10::DataPtr make_data_ptr(std::unique_ptr<ForeignMemory> memory, uint64_t offset);
+
+// Memory that is dropped in the capture of a graph lives as long as that, since replays use it.
+std::shared_ptr<Capture> capture_that_uses(const ForeignMemory& memory) {
+  if (!any_capture()) return nullptr;
+  std::vector<Stream> streams = memory.block.used_on;
+  streams.push_back(memory.block.stream);
+  streams.push_back(Stream::current(memory.block.stream.device()));
+  for (const Stream& stream : streams) {
+    if (auto capture = capture_of(stream)) return capture;
+  }
+  return nullptr;
+}
+
+void hold(Capture& capture, std::unique_ptr<ForeignMemory> memory) {
+  const size_t bytes = memory->block.bytes;
+  c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes),
+                       make_data_ptr(std::move(memory), 0), /*allocator=*/nullptr, /*resizable=*/false);
+  capture.hold(std::move(storage));
+}
+
+// In a forked child, and when the process ends, the device is out of reach and the memory stays as it is. On
+// a lost device there is nothing to wait for.
 void release_foreign(void* context) {
   std::unique_ptr<ForeignMemory> memory(static_cast<ForeignMemory*>(context));
   const DeviceIndex device = memory->block.stream.device();
-  if (!is_open(device)) {
+  if (!may_give_back(device)) {
     std::ignore = memory.release();
     return;
   }
-  remove_from_index(*memory);
+  if (const auto capture = capture_that_uses(*memory)) {
+    hold(*capture, std::move(memory));
+    return;
+  }
+  if (memory->owns_address) remove_from_address_index(memory->block);
   memory->block.used_on.push_back(memory->block.stream);
   memory->block.used_on.push_back(Stream::current(device));
-  if (is_idle(*memory)) {
+  if (is_lost(device) || is_idle(*memory)) {
     finish(*memory);
   } else {
-    reaper().take(std::move(memory));
+    release_thread().add(std::move(memory));
   }
 }
 
-char* host_view(DeviceIndex device, void* base) {
-  void* view = nullptr;
-  if (!plugin_has<&plug_runtime::host_view>(device)) return nullptr;
-  if (ask_plugin<&plug_runtime::host_view>(device, base, &view) != PLUG_OK) {
-    take_plugin_error();
-    return nullptr;
-  }
-  return static_cast<char*>(view);
-}
-
-std::unique_ptr<ForeignMemory> make_foreign(DeviceIndex device, void* base, uint64_t bytes) {
-  const Stream stream = Stream::current(device);
-  const bool addressable = (device_info(device).flags & PLUG_ADDRESSABLE) != 0;
-  auto memory = std::make_unique<ForeignMemory>(static_cast<char*>(base), base, host_view(device, base),
-                                                bytes, stream, PLUG_MEM_FOREIGN);
-  if (!addressable) {
-    void* address = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    TORCH_CHECK_WITH(OutOfMemoryError, address != MAP_FAILED, "No address space is left for ", bytes,
-                     " bytes.");
-    memory->block.address = static_cast<char*>(address);
-    memory->is_reserved = true;
-  }
-  add_to_index(*memory);
-  return memory;
-}
-
-c10::DataPtr hand_out(std::unique_ptr<ForeignMemory> memory, uint64_t offset, std::function<void()> release) {
-  memory->release = std::move(release);
+c10::DataPtr make_data_ptr(std::unique_ptr<ForeignMemory> memory, uint64_t offset) {
   const c10::Device device(kDeviceType, memory->block.stream.device());
   char* address = memory->block.address + offset;
   return {address, memory.release(), &release_foreign, device};
+}
+
+std::unique_ptr<ForeignMemory> make_foreign(DeviceIndex device, void* base, uint64_t bytes) {
+  char* address = make_address(device, base, bytes);
+  auto memory = std::make_unique<ForeignMemory>(address, base, find_host_view(device, base), bytes,
+                                                Stream::current(device), PLUG_MEM_FOREIGN);
+  memory->owns_address = true;
+  add_to_address_index(memory->block);
+  return memory;
 }
 
 }  // namespace
@@ -192,7 +187,9 @@ c10::DataPtr hand_out(std::unique_ptr<ForeignMemory> memory, uint64_t offset, st
 c10::DataPtr import_memory(DeviceIndex device, void* base, uint64_t offset, uint64_t bytes,
                            std::function<void()> release) {
   ensure_open(device);
-  return hand_out(make_foreign(device, base, offset + bytes), offset, std::move(release));
+  std::unique_ptr<ForeignMemory> memory = make_foreign(device, base, offset + bytes);
+  memory->release = std::move(release);
+  return make_data_ptr(std::move(memory), offset);
 }
 
 c10::DataPtr import_address(DeviceIndex device, void* address, uint64_t bytes,
@@ -202,20 +199,21 @@ c10::DataPtr import_address(DeviceIndex device, void* address, uint64_t bytes,
   if (known == nullptr) return import_memory(device, address, 0, bytes, std::move(release));
   const auto offset = static_cast<uint64_t>(static_cast<char*>(address) - known->address);
   TORCH_CHECK(known->stream.device() == device && bytes <= known->bytes - offset, "The ", bytes, " bytes at ",
-              address, " are not all in one piece of memory of ", device_type_name(), ":", int{device}, ".");
+              address, " are not within one allocation of ", device_type_name(), ":", int{device}, ".");
   auto memory = std::make_unique<ForeignMemory>(known->address, known->base, known->view, known->bytes,
                                                 Stream::current(device), known->flags);
-  return hand_out(std::move(memory), offset, std::move(release));
+  memory->release = std::move(release);
+  return make_data_ptr(std::move(memory), offset);
 }
 
 void adopt_storage(const c10::Storage& storage) {
-  const c10::DataPtr& given = storage.data_ptr();
-  if (given.get() == nullptr || find_block(given.get()) != nullptr) return;
+  const c10::DataPtr& data = storage.data_ptr();
+  if (data.get() == nullptr || find_block(data.get()) != nullptr) return;
   // A std::function is copied, a DataPtr is not.
-  auto kept = std::make_shared<c10::DataPtr>();
-  c10::DataPtr adopted = import_memory(given.device().index(), given.get(), 0, storage.nbytes(),
-                                       [kept]() mutable { kept = nullptr; });
-  *kept = storage.set_data_ptr(std::move(adopted));
+  auto original = std::make_shared<c10::DataPtr>();
+  c10::DataPtr adopted = import_memory(data.device().index(), data.get(), 0, storage.nbytes(),
+                                       [original]() mutable { original = nullptr; });
+  *original = storage.set_data_ptr(std::move(adopted));
 }
 
 Block* foreign_block(const c10::DataPtr& data) noexcept {
@@ -224,7 +222,7 @@ Block* foreign_block(const c10::DataPtr& data) noexcept {
 }
 
 void finish_releases() {
-  if (!is_forked()) reaper().finish_all();
+  if (!is_forked()) release_thread().finish_all();
 }
 
 }  // namespace torchplug::memory

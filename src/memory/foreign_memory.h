@@ -1,9 +1,9 @@
 #pragma once
-// Device memory that the allocator did not make: another library's, or another process's.
-// It belongs to the DataPtr. When the last storage lets go of that, and the streams that used the memory
-// have passed, `release` is called: at once if they have, otherwise on a thread of its own, since whoever
-// drops a tensor must not wait. The rule for streams is the allocator's: the one that was current when the
-// memory came in, those given to record_stream, and the one that is current when it goes.
+// Device memory that the allocator did not allocate: another library's, or another process's.
+// It belongs to the DataPtr. When that is destroyed, and the streams that used the memory have passed,
+// `release` is called: at once if they have, otherwise on a thread of its own, since whoever drops a tensor
+// must not wait. The streams are the one that was current when the memory was imported, those of
+// record_stream, and the one that is current when the DataPtr is destroyed.
 // Any thread may call anything.
 
 #include <functional>
@@ -26,7 +26,7 @@ void adopt_storage(const c10::Storage& storage);
 // The block of a DataPtr that one of the functions above made; null for any other.
 Block* foreign_block(const c10::DataPtr& data) noexcept;
 
-// Waits until everything that was let go of so far has been released. Does nothing in a forked child.
+// Waits until everything that was dropped so far has been released. Does nothing in a forked child.
 void finish_releases();
 
 }  // namespace torchplug::memory

@@ -17,9 +17,7 @@
 #include "base/immortal.h"
 #include "base/spin_lock.h"
 #include "base/torch_compat.h"
-#include "memory/block_pool.h"
 #include "memory/pending_uses.h"
-#include "plugin/layers/serialize.h"
 #include "runtime/failure.h"
 
 namespace torchplug::memory {
@@ -50,7 +48,7 @@ int64_t microseconds_since(std::chrono::steady_clock::time_point start) {
   return duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
 }
 
-void release_pinned(void* context);
+void free_pinned(void* context);
 
 // Where blocks lie, for whoever knows only an address.
 class PinnedAddresses {
@@ -88,15 +86,15 @@ class PinnedAddresses {
 class PinnedAllocator final : public at::HostAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
-    if (bytes == 0) return {nullptr, nullptr, &release_pinned, c10::kCPU};
+    if (bytes == 0) return {nullptr, nullptr, &free_pinned, c10::kCPU};
     const size_t size = rounded(bytes);
-    PinnedBlock* block = take_free(size);
+    PinnedBlock* block = allocate_cached(size);
     if (block == nullptr) {
-      take_back_passed();
-      block = take_free(size);
+      process_pending();
+      block = allocate_cached(size);
     }
-    if (block == nullptr) block = make(size);
-    return {block->address, block, &release_pinned, c10::kCPU};
+    if (block == nullptr) block = allocate_new(size);
+    return {block->address, block, &free_pinned, c10::kCPU};
   }
 
   c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
@@ -114,26 +112,24 @@ class PinnedAllocator final : public at::HostAllocator {
     });
   }
 
-  void give(PinnedBlock* block) {
+  void free(PinnedBlock* block) {
     if (block->used_on.empty()) {
-      put_away({block});
-    } else if (is_any_capture_underway()) {
-      std::lock_guard lock(free_lock_);
-      deferred_.push_back(block);
+      free_now({block});
     } else {
       pending_.add(block);
     }
   }
 
   void empty_cache() override {
-    take_back_passed();
+    process_pending();
+    pending_.release_events();
     std::vector<PinnedBlock*> blocks;
     {
-      std::lock_guard lock(free_lock_);
-      for (const auto& [bytes, block] : free_) blocks.push_back(block);
-      free_.clear();
+      std::lock_guard lock(cache_lock_);
+      for (const auto& [bytes, block] : cache_) blocks.push_back(block);
+      cache_.clear();
     }
-    for (PinnedBlock* block : blocks) destroy(block);
+    destroy(blocks);
   }
 
   bool owns(const void* address) {
@@ -141,11 +137,11 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
   at::HostStats get_stats() override {
-    std::lock_guard lock(free_lock_);
+    std::lock_guard lock(cache_lock_);
     return stats_;
   }
   void reset_accumulated_stats() override {
-    std::lock_guard lock(free_lock_);
+    std::lock_guard lock(cache_lock_);
     for (auto* stat :
          {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes}) {
       stat->reset_accumulated();
@@ -156,7 +152,7 @@ class PinnedAllocator final : public at::HostAllocator {
     stats_.num_host_free = 0;
   }
   void reset_peak_stats() override {
-    std::lock_guard lock(free_lock_);
+    std::lock_guard lock(cache_lock_);
     for (auto* stat :
          {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes}) {
       stat->reset_peak();
@@ -166,55 +162,47 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
  private:
-  // With free_lock_ held.
-  void count_taken(const PinnedBlock& block) {
+  // With cache_lock_ held.
+  void count_allocation(const PinnedBlock& block) {
     stats_.active_requests.increase(1);
     stats_.active_bytes.increase(block.bytes);
   }
 
-  PinnedBlock* take_free(size_t bytes) {
-    std::lock_guard lock(free_lock_);
-    const auto found = free_.find(bytes);
-    if (found == free_.end()) return nullptr;
+  PinnedBlock* allocate_cached(size_t bytes) {
+    std::lock_guard lock(cache_lock_);
+    const auto found = cache_.find(bytes);
+    if (found == cache_.end()) return nullptr;
     PinnedBlock* block = found->second;
-    free_.erase(found);
-    count_taken(*block);
+    cache_.erase(found);
+    count_allocation(*block);
     return block;
   }
 
-  // Nobody uses them. Those too long to be kept go back at once.
-  void put_away(const std::vector<PinnedBlock*>& blocks) {
-    std::vector<PinnedBlock*> leaving;
+  // No stream uses them. Those too long to be cached are returned to the plugin at once.
+  void free_now(const std::vector<PinnedBlock*>& blocks) {
+    std::vector<PinnedBlock*> uncached;
     {
-      std::lock_guard lock(free_lock_);
+      std::lock_guard lock(cache_lock_);
       for (PinnedBlock* block : blocks) {
         stats_.active_requests.decrease(1);
         stats_.active_bytes.decrease(block->bytes);
         if (block->bytes > compat::pinned_max_cached_size()) {
-          leaving.push_back(block);
+          uncached.push_back(block);
         } else {
-          free_.emplace(block->bytes, block);
+          cache_.emplace(block->bytes, block);
         }
       }
     }
-    for (PinnedBlock* block : leaving) destroy(block);
+    destroy(uncached);
   }
 
-  void take_back_passed() {
-    if (is_any_capture_underway()) return;  // a captured stream cannot be asked
-    std::vector<PinnedBlock*> deferred;
-    {
-      std::lock_guard lock(free_lock_);
-      deferred.swap(deferred_);
-    }
-    for (PinnedBlock* block : deferred) pending_.add(block);
+  void process_pending() {
     if (pending_.is_empty()) return;
-    const auto calls = lock_calls(*module_for_host());
-    const std::vector<PinnedBlock*> passed = pending_.take_passed();
-    if (!passed.empty()) put_away(passed);
+    const std::vector<PinnedBlock*> passed = pending_.take_passed(*module_for_host());
+    if (!passed.empty()) free_now(passed);
   }
 
-  PinnedBlock* make(size_t bytes) {
+  PinnedBlock* allocate_new(size_t bytes) {
     const auto start = std::chrono::steady_clock::now();
     void* address = nullptr;
     const Module* module = module_for_host();
@@ -225,32 +213,42 @@ class PinnedAllocator final : public at::HostAllocator {
         empty_cache();
         check(module->runtime.call<&plug_runtime::host_alloc>(bytes, &address), "host_alloc", -1);
       }
-      TORCH_CHECK(address != nullptr, "Plugin '", module->name, "' answered PLUG_OK to host_alloc of ", bytes,
-                  " bytes but gave no memory. It should answer PLUG_NO_MEMORY.");
+      TORCH_CHECK(address != nullptr, "Plugin '", module->name, "' returned PLUG_OK from host_alloc of ",
+                  bytes, " bytes but no memory. It must return PLUG_NO_MEMORY.");
     } else {
       address = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-      TORCH_CHECK_WITH(OutOfMemoryError, address != nullptr, "The host has no ", bytes,
-                       " bytes left to pin.");
+      TORCH_CHECK_WITH(OutOfMemoryError, address != nullptr, bytes,
+                       " bytes of pinned host memory cannot be allocated.");
     }
     auto block = std::make_unique<PinnedBlock>(static_cast<char*>(address), bytes);
     PinnedBlock* made = block.get();
     addresses_.add(std::move(block));
-    std::lock_guard lock(free_lock_);
+    std::lock_guard lock(cache_lock_);
     stats_.allocations.increase(1);
     stats_.allocated_bytes.increase(bytes);
     stats_.host_alloc_time.increase(microseconds_since(start));
     ++stats_.num_host_alloc;
     const size_t bucket = bucket_of(bytes);
     if (bucket < stats_.bucket_allocation.size()) ++stats_.bucket_allocation[bucket];
-    count_taken(*made);
+    count_allocation(*made);
     return made;
   }
 
-  void destroy(PinnedBlock* block) {
+  // All of them, also if the plugin fails to free one.
+  void destroy(const std::vector<PinnedBlock*>& blocks) {
+    plug_status status = PLUG_OK;
+    for (const PinnedBlock* block : blocks) {
+      const plug_status freed = destroy(*block);
+      if (status == PLUG_OK) status = freed;
+    }
+    check(status, "host_free", -1);
+  }
+
+  plug_status destroy(const PinnedBlock& block) {
     const auto start = std::chrono::steady_clock::now();
-    char* address = block->address;
-    const size_t bytes = block->bytes;
-    addresses_.remove(*block);
+    char* address = block.address;
+    const size_t bytes = block.bytes;
+    addresses_.remove(block);
     plug_status status = PLUG_OK;
     const Module* module = module_for_host();
     if (module != nullptr && module->runtime.has<&plug_runtime::host_free>()) {
@@ -258,22 +256,19 @@ class PinnedAllocator final : public at::HostAllocator {
     } else {
       std::free(address);
     }
-    {
-      std::lock_guard lock(free_lock_);
-      stats_.allocations.decrease(1);
-      stats_.allocated_bytes.decrease(bytes);
-      stats_.host_free_time.increase(microseconds_since(start));
-      ++stats_.num_host_free;
-    }
-    check(status, "host_free", -1);
+    std::lock_guard lock(cache_lock_);
+    stats_.allocations.decrease(1);
+    stats_.allocated_bytes.decrease(bytes);
+    stats_.host_free_time.increase(microseconds_since(start));
+    ++stats_.num_host_free;
+    return status;
   }
 
   PinnedAddresses addresses_;
   PendingUses<PinnedBlock> pending_;
 
-  std::mutex free_lock_;  // guards what follows; the plugin is not called with it
-  std::multimap<size_t, PinnedBlock*> free_;
-  std::vector<PinnedBlock*> deferred_;  // given back during a capture
+  std::mutex cache_lock_;  // guards what follows; the plugin is not called with it
+  std::multimap<size_t, PinnedBlock*> cache_;
   at::HostStats stats_;
 };
 
@@ -283,10 +278,10 @@ PinnedAllocator& allocator() {
 }
 
 // A deleter cannot throw: a block whose streams cannot be waited for is never used again.
-void release_pinned(void* context) {
+void free_pinned(void* context) {
   if (context == nullptr || is_forked()) return;
   try {
-    allocator().give(static_cast<PinnedBlock*>(context));
+    allocator().free(static_cast<PinnedBlock*>(context));
   } catch (...) {
     record_failure(current_device(), std::current_exception());
   }
@@ -298,8 +293,8 @@ at::HostAllocator& host_allocator() { return allocator(); }
 
 bool is_pinned(const void* address) { return allocator().owns(address); }
 
-void record_pinned_use(const void* address, const c10::Stream& stream) {
-  allocator().record_event(const_cast<void*>(address), nullptr, stream);
+bool record_pinned_use(const void* address, const Stream& stream) {
+  return allocator().record_event(const_cast<void*>(address), nullptr, stream.unwrap());
 }
 
 }  // namespace torchplug::memory

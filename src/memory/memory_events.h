@@ -1,7 +1,7 @@
 #pragma once
-// Telling PyTorch's profiler of device memory taken and given back, for profile_memory=True.
-// Asking PyTorch whether it wants to know is a call and a look at thread-local state; so a flag, set while
-// any profile runs, is asked first. Any thread may call anything.
+// Reports allocations and frees of device memory to PyTorch's profiler, for profile_memory=True.
+// Asking PyTorch whether it profiles memory is a call and a look at thread-local state; so a flag, set while
+// any profile runs, is checked first. Any thread may call anything.
 
 #include <c10/core/Allocator.h>
 #include <c10/macros/Macros.h>
@@ -24,7 +24,7 @@ inline bool is_memory_watched() noexcept {
 }
 inline void watch_memory(bool on) noexcept { detail::memory_is_watched.store(on, std::memory_order_relaxed); }
 
-// `bytes`: taken, or if negative given back. `allocated` and `reserved`: of the device, after that.
+// `bytes`: allocated, or if negative freed. `allocated` and `reserved`: of the device, after that.
 inline void report_memory(void* address, int64_t bytes, size_t allocated, size_t reserved,
                           DeviceIndex device) {
   c10::reportMemoryUsageToProfiler(address, bytes, allocated, reserved, {kDeviceType, device});

@@ -1,7 +1,7 @@
 #pragma once
-// What the allocator of one device did, in order, for PyTorch's memory visualiser; and who asked for it.
-// Recording is switched on and off for the whole process. A history belongs to a BlockPool and the lock of
-// its Books guards it; what is static here any thread may call, without that lock.
+// What the allocator of one device did, in order, for PyTorch's memory visualiser; and on whose behalf.
+// Recording is switched on and off for the whole process. A history belongs to a DeviceMemory, whose lock
+// guards it; what is static here any thread may call, without that lock.
 
 #include <c10/core/CachingDeviceAllocator.h>
 
@@ -17,7 +17,7 @@ namespace torchplug::memory {
 
 using Context = std::shared_ptr<c10::GatheredContext>;
 
-// When it is worth asking who is at work: each level includes those before it.
+// When the stack is gathered: each level includes those before it.
 enum class ContextLevel { kNever, kState, kAllocations, kAll };
 
 struct HistoryOptions {
@@ -52,7 +52,7 @@ class MemoryHistory {
  public:
   static void set_options(const HistoryOptions& options);
   static bool is_enabled() noexcept;
-  // Who is at work, if that is recorded at this level.
+  // The stack of the caller, if that is recorded at this level.
   static Context gather(ContextLevel level);
   // Free text that goes with every entry of this thread.
   static void set_user_metadata(const std::string& text);

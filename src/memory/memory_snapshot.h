@@ -1,5 +1,5 @@
 #pragma once
-// What the allocators hold, segment by segment, as PyTorch's memory visualiser wants to know it.
+// The segments and blocks of the allocators, as PyTorch's memory visualiser shows them.
 
 #include <vector>
 

@@ -21,9 +21,9 @@ class PluggableMemory final : public MemorySource {
       : allocate_(allocate), release_(release) {}
 
   plug_status allocate(const Stream& stream, size_t bytes, void** base) override {
-    void* got = allocate_(static_cast<ssize_t>(bytes), stream.device(), stream.handle());
-    if (got == nullptr) return PLUG_NO_MEMORY;
-    *base = got;
+    void* memory = allocate_(static_cast<ssize_t>(bytes), stream.device(), stream.handle());
+    if (memory == nullptr) return PLUG_NO_MEMORY;
+    *base = memory;
     return PLUG_OK;
   }
   void release(const Stream& stream, void* base, size_t bytes) override {

@@ -1,6 +1,6 @@
 #pragma once
 // Where segments come from: the plugin, or functions that a user put in its place. Shared by the pools that
-// use it; any thread may call it, and no lock of the allocator is held that giving memory back needs.
+// use it; any thread may call it, and no lock of the allocator is held that a free needs.
 
 #include <memory>
 #include <string>
@@ -13,11 +13,11 @@ class MemorySource {
  public:
   virtual ~MemorySource() = default;
 
-  // PLUG_NO_MEMORY is an answer; `base` is then left alone.
+  // PLUG_NO_MEMORY is a normal answer; `base` is then left alone.
   virtual plug_status allocate(const Stream& stream, size_t bytes, void** base) = 0;
   // All work that uses the memory is done, unless orders_frees().
   virtual void release(const Stream& stream, void* base, size_t bytes) = 0;
-  // Whether it waits for the stream itself before it lets memory go.
+  // Whether release() waits for the stream itself.
   virtual bool orders_frees() const { return false; }
 };
 

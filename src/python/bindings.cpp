@@ -15,6 +15,7 @@
 #include "pytorch/active_module.h"
 #include "runtime/device.h"
 #include "runtime/generator.h"
+#include "runtime/memory_copy.h"
 #include "runtime/stream.h"
 
 namespace py = pybind11;
@@ -99,17 +100,6 @@ py::dict built_with() {
   return result;
 }
 
-bool can_access_peer(int device, int peer) {
-  const DeviceIndex from = to_index(device);
-  const DeviceIndex to = to_index(peer);
-  ensure_open(from);
-  ensure_open(to);
-  if (from == to || !plugin_has<&plug_runtime::peer_access>(from)) return false;
-  int32_t can_copy = 0;
-  call_plugin<&plug_runtime::peer_access>(from, plugin_index(to), &can_copy);
-  return can_copy != 0;
-}
-
 // From the lowest to the highest; a smaller number is a higher priority.
 std::pair<int, int> priority_range(int device) {
   const DeviceInfo& info = device_info(to_index(device));
@@ -152,7 +142,8 @@ PYBIND11_MODULE(_C, module) {
   module.def("properties", &properties);
   module.def("describe", &describe);
   module.def("built_with", &built_with);
-  module.def("can_access_peer", &can_access_peer);
+  module.def("can_access_peer",
+             [](int device, int peer) { return can_access_peer(to_index(device), to_index(peer)); });
   module.def("priority_range", &priority_range);
   module.def("synchronize", [](int device) { synchronize_device(to_index(device)); }, NoGil());
   module.def("finish_backward", &finish_backward, NoGil());

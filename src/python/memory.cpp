@@ -62,13 +62,13 @@ class RawMemory {
     return address;
   }
 
-  void release(uint64_t address) {
+  void free(uint64_t address) {
     if (address == 0) return;
     c10::DataPtr data;
     std::lock_guard lock(held_lock_);
     const auto found = held_.find(address);
     TORCH_CHECK_VALUE(found != held_.end(), "No memory at ", address,
-                      " was allocated with caching_allocator_alloc, or it has been deleted before.");
+                      " was allocated with caching_allocator_alloc, or it has already been freed.");
     data = std::move(found->second);
     held_.erase(found);
   }
@@ -83,21 +83,21 @@ RawMemory& raw_memory() {
   return instance;
 }
 
-// What the calling thread allocates, on whatever stream.
+// All that the calling thread allocates, on whatever stream.
 void redirect_thread(int device, const c10::MempoolId_t& pool) {
   const auto is_this_thread = [self = std::this_thread::get_id()](const Stream&) {
     return std::this_thread::get_id() == self;
   };
-  allocator().begin_allocate_to_pool(to_index(device), pool, is_this_thread, /*captures=*/false);
+  allocator().begin_allocate_to_pool(to_index(device), pool, is_this_thread);
 }
 
 void observe_out_of_memory(py::function function) {
   // Never destroyed: the interpreter may be gone by then.
   auto* observer = immortal<py::function>(std::move(function));
   allocator().add_out_of_memory_observer(
-      [observer](DeviceIndex device, size_t asked, size_t most, size_t free) {
+      [observer](DeviceIndex device, size_t requested, size_t allowed, size_t free) {
         py::gil_scoped_acquire gil;
-        (*observer)(int{device}, asked, most, free);
+        (*observer)(int{device}, requested, allowed, free);
       });
 }
 
@@ -126,8 +126,8 @@ void bind_memory_pools(py::module_& module) {
   module.def(
       "make_pool",
       [](int device, const c10::MempoolId_t& pool, std::shared_ptr<MemorySource> source, bool may_split,
-         bool helps_others) {
-        allocator().make_pool(to_index(device), pool, {std::move(source), may_split, helps_others});
+         bool use_on_oom) {
+        allocator().make_pool(to_index(device), pool, {std::move(source), may_split, use_on_oom});
       },
       NoGil());
   module.def("begin_allocate_to_pool", &redirect_thread, NoGil());
@@ -162,7 +162,7 @@ void bind_memory(py::module_& module) {
       "raw_allocate",
       [](size_t bytes, int device, int64_t stream) { return raw_memory().allocate(bytes, device, stream); },
       NoGil());
-  module.def("raw_release", [](uint64_t address) { raw_memory().release(address); }, NoGil());
+  module.def("raw_free", [](uint64_t address) { raw_memory().free(address); }, NoGil());
   module.def("observe_out_of_memory", &observe_out_of_memory);
 }
 

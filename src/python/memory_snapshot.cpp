@@ -1,4 +1,4 @@
-// What the allocators hold and did, in the format that PyTorch's memory visualiser reads.
+// Snapshots and the history of the allocators, in the format that PyTorch's memory visualiser reads.
 
 #include "memory/memory_snapshot.h"
 

@@ -1,5 +1,6 @@
 #include <torch/csrc/Event.h>
 #include <torch/csrc/Storage.h>
+#include <torch/csrc/utils/pythoncapi_compat.h>
 
 #include <memory>
 #include <tuple>
@@ -30,13 +31,7 @@ c10::Event& event_of(const py::handle& object) {
 // ---- memory of others ----
 
 // A thread that asks for the GIL now is ended, and the process with it.
-bool is_python_ending() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
-#else
-  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
-#endif
-}
+bool is_python_ending() { return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0; }
 
 // Keeps a Python object until it is called or goes, on whatever thread, with or without the GIL.
 std::function<void(void*)> keeping(const py::object& owner) {

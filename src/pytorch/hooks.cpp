@@ -1,5 +1,6 @@
 #include "pytorch/hooks.h"
 
+#include <ATen/Context.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 
 #include <algorithm>
@@ -11,6 +12,16 @@
 
 namespace torchplug::pytorch {
 namespace {
+
+// Where PyTorch is built for another accelerator, torch.empty(pin_memory=True) may be pinned by that one's
+// allocator.
+bool is_pinned_by_another(const void* address) {
+  for (int i = 0; i < c10::COMPILE_TIME_MAX_DEVICE_TYPES; ++i) {
+    const auto type = static_cast<c10::DeviceType>(i);
+    if (type != kDeviceType && at::globalContext().isPinnedPtr(address, type)) return true;
+  }
+  return false;
+}
 
 struct Hooks final : at::PrivateUse1HooksInterface {
   void init() const override { ensure_open(current_device()); }
@@ -35,7 +46,9 @@ struct Hooks final : at::PrivateUse1HooksInterface {
     const Placement placement = DeviceAllocator::instance().locate(address);
     return {kDeviceType, placement.block->stream.device()};
   }
-  bool isPinnedPtr(const void* address) const override { return is_pinned(address); }
+  bool isPinnedPtr(const void* address) const override {
+    return is_pinned(address) || is_pinned_by_another(address);
+  }
   at::Allocator* getPinnedMemoryAllocator() const override { return &host_allocator(); }
 
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {

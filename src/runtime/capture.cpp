@@ -36,6 +36,13 @@ std::shared_ptr<Capture> detail::find_capture(const Stream& stream) {
   return nullptr;
 }
 
+bool is_capturing(DeviceIndex device) {
+  if (!any_capture()) return false;
+  const auto captures = active_captures();
+  return std::any_of(captures.begin(), captures.end(),
+                     [device](const auto& capture) { return capture->origin().device() == device; });
+}
+
 Capture::Capture(const Stream& origin, CaptureMode mode, std::vector<CapturedRandom> randoms,
                  bool takes_notes)
     : origin_(origin),

@@ -51,7 +51,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   // work that is captured earlier may use the same block, and would overwrite it at each replay.
   Capture(const Stream& origin, CaptureMode mode, std::vector<CapturedRandom> randoms, bool takes_notes);
 
-  // From begin() to end() its streams are found by capture_of().
+  // From begin() to end() its streams are found by capture_of(). The plugin captures only between the two.
   void begin();
   void end() noexcept;
   bool is_active() const { return is_active_.load(std::memory_order_relaxed); }
@@ -117,6 +117,8 @@ inline std::shared_ptr<Capture> capture_of(const Stream& stream) {
   return any_capture() ? detail::find_capture(stream) : nullptr;
 }
 inline bool is_capturing(const Stream& stream) { return any_capture() && capture_of(stream) != nullptr; }
+// Whether any stream of the device captures.
+bool is_capturing(DeviceIndex device);
 
 // Throws if the stream captures: `what` cannot be done meanwhile; `remedy` says what to do.
 inline void refuse_in_capture(const Stream& stream, const char* what, const char* remedy);

@@ -19,6 +19,15 @@ void copy_memory(const plug_mem& to, const plug_mem& from, uint64_t bytes, const
   });
 }
 
+bool can_access_peer(DeviceIndex from, DeviceIndex to) {
+  ensure_open(from);
+  ensure_open(to);
+  if (from == to || !plugin_has<&plug_runtime::peer_access>(from)) return false;
+  int32_t can_access = 0;
+  call_plugin<&plug_runtime::peer_access>(from, plugin_index(to), &can_access);
+  return can_access != 0;
+}
+
 void fill_memory(const plug_mem& to, uint8_t byte, uint64_t bytes, const Stream& stream) {
   if (bytes == 0) return;
   const DeviceIndex device = stream.device();

@@ -62,6 +62,27 @@ TEST(DeviceAllocator, a_block_used_on_another_stream_is_kept_back_until_that_str
   });
 }
 
+TEST(DeviceAllocator, a_block_used_on_two_other_streams_is_kept_back_until_both_have_passed) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const Stream users[] = {new_stream(), new_stream()};
+    for (const size_t held : {size_t{0}, size_t{1}}) {
+      Gate gate(users[held]);
+      c10::DataPtr data = allocator().allocate_on(stream, kBytes);
+      const void* first = data.get();
+      for (const Stream& user : users) allocator().recordStream(data, user.unwrap());
+      data.clear();
+      users[1 - held].synchronize();
+      const c10::DataPtr second = allocator().allocate_on(stream, kBytes);
+      EXPECT_NE(second.get(), first) << "stream " << held << " has not passed";
+      gate.open();
+      users[held].synchronize();
+      const c10::DataPtr third = allocator().allocate_on(stream, kBytes);
+      EXPECT_EQ(third.get(), first);
+    }
+  });
+}
+
 TEST(DeviceAllocator, a_use_can_be_recorded_by_whoever_knows_only_the_address) {
   on_sim([] {
     const Stream stream = new_stream();
@@ -117,6 +138,46 @@ TEST(DeviceAllocator, a_block_used_on_a_stream_of_another_device_is_kept_back_un
     gate.open();
     user.synchronize();
     EXPECT_EQ(touch(stream, kBytes), first);
+  });
+}
+
+// On a stream of the block's own device, or of another.
+TEST(DeviceAllocator, while_a_stream_is_captured_no_event_is_recorded_on_it_for_a_freed_block) {
+  for (int device : {0, 1}) {
+    on_sim([device] {
+      const Stream stream = new_stream(0);
+      const Stream user = new_stream(device);
+      c10::DataPtr data = allocator().allocate_on(stream, kBytes);
+      c10::DataPtr large = allocator().allocate_on(stream, 3 * kMiB);
+      const void* first = data.get();
+      allocator().recordStream(data, user.unwrap());
+      allocator().recordStream(large, user.unwrap());
+      Capturing capture(user);
+      data.clear();
+      large.clear();
+      const c10::DataPtr second = allocator().allocate_on(stream, kBytes);
+      EXPECT_NE(second.get(), first) << "it waits for the end of the capture";
+      capture.end();
+      Gate gate(user);
+      const c10::DataPtr third = allocator().allocate_on(stream, kBytes);
+      EXPECT_NE(third.get(), first) << "the event is recorded after the capture, behind the gate";
+      EXPECT_EQ(total(stats().active).current, 4);
+      gate.open();
+      user.synchronize();
+      EXPECT_EQ(touch(stream, kBytes), first);
+      EXPECT_EQ(total(stats().active).current, 2) << "all that was freed meanwhile has come back";
+    });
+  }
+}
+
+TEST(DeviceAllocator, the_cache_of_a_device_is_not_emptied_while_a_graph_is_captured_there) {
+  on_sim([] {
+    touch(new_stream(0), kMiB);
+    touch(new_stream(1), kMiB);
+    const Capturing capture(new_stream(0));
+    allocator().emptyCache();
+    EXPECT_EQ(total(stats(0).reserved_bytes).current, int64_t{2 * kMiB});
+    EXPECT_EQ(total(stats(1).reserved_bytes).current, 0) << "of another device it is";
   });
 }
 
@@ -235,9 +296,9 @@ TEST(DeviceAllocator, an_out_of_memory_error_says_how_much_of_what_there_is) {
   on_sim([] {
     const c10::DataPtr held = allocator().allocate_on(new_stream(), 40 * kMiB);
     const std::string text = error_of<c10::OutOfMemoryError>([] { touch(new_stream(), 30 * kMiB); });
-    expect_says(text, {"sim:0", "Tried to allocate 30.0 MiB", "of 64.0 MiB", "24.0 MiB free",
-                       "holds 40.0 MiB", "40.0 MiB in use", "0 bytes cached",
-                       "largest cached block being 0 bytes", "empty_cache()", "expandable_segments:True"});
+    expect_says(text,
+                {"sim:0", "Tried to allocate 30.0 MiB", "24.0 MiB free of 64.0 MiB", "reserved 40.0 MiB",
+                 "40.0 MiB allocated", "0 bytes cached", "largest cached block being 0 bytes"});
     expect_one_sentence(text);
     EXPECT_EQ(stats().num_ooms, 1);
     EXPECT_NE(touch(new_stream(), 20 * kMiB), nullptr);

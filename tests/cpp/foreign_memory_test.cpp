@@ -5,12 +5,15 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
 
 #include <atomic>
 
 #include "aten/tensor/backend_meta.h"
+#include "capture/graph.h"
 #include "memory/address_index.h"
-#include "memory/block_pool.h"
+#include "pytorch/active_module.h"
+#include "shadow_device.h"
 #include "sim_device.h"
 #include "tensors.h"
 #include "torchplug/torchplug.hpp"
@@ -94,6 +97,93 @@ TEST(ForeignMemory, it_goes_back_when_the_streams_that_used_it_have_passed) {
   });
 }
 
+// Nobody told record_stream: the stream that is current when a tensor goes is the one that last used it.
+TEST(ForeignMemory, it_goes_back_when_the_stream_that_was_current_when_it_was_dropped_has_passed) {
+  on_sim([] {
+    torchplug::runtime::ensure_open(0);
+    const torchplug::runtime::Stream side = new_stream();
+    std::atomic<bool> freed{false};
+    void* base = vendors_memory(16);
+    at::Tensor tensor = torchplug::from_blob(base, {4}, std::nullopt, at::kFloat, 0, [&](void* given) {
+      free_vendors_memory(given);
+      freed = true;
+    });
+    torchplug::synchronize_device(0);
+    Gate gate(side);
+    {
+      const CurrentStream current(side);
+      tensor = at::Tensor();
+    }
+    EXPECT_FALSE(freed);
+    gate.open();
+    torchplug::memory::finish_releases();
+    EXPECT_TRUE(freed);
+  });
+}
+
+TEST(ForeignMemory, it_goes_back_when_all_streams_have_passed_though_waiting_for_one_of_them_failed) {
+  on_shadow([] {
+    torchplug::runtime::ensure_open(0);
+    const torchplug::runtime::Stream users[] = {new_stream(), new_stream()};
+    std::atomic<bool> freed{false};
+    void* base = vendors_memory(16);
+    at::Tensor tensor = torchplug::from_blob(base, {4}, std::nullopt, at::kFloat, 0, [&](void* given) {
+      free_vendors_memory(given);
+      freed = true;
+    });
+    for (const auto& user : users) tensor.record_stream(user.unwrap());
+    Gate gate(users[1]);
+    const uint64_t waits = count_of("stream_sync");
+    break_next("stream_sync", PLUG_TIMEOUT, "the cable was loose");
+    tensor = at::Tensor();
+    EXPECT_TRUE(eventually([&] { return freed || count_of("stream_sync") == waits + 2; }));
+    EXPECT_FALSE(freed) << "the second stream is held";
+    gate.open();
+    torchplug::memory::finish_releases();
+    EXPECT_TRUE(freed);
+  });
+}
+
+TEST(ForeignMemory, what_is_dropped_in_a_capture_lives_as_long_as_the_graph) {
+  on_sim([] {
+    torchplug::runtime::ensure_open(0);
+    const CurrentStream current(new_stream());
+    void* base = vendors_memory(16);
+    int freed = 0;
+    at::Tensor tensor = torchplug::from_blob(base, {4}, std::nullopt, at::kFloat, 0, [&](void* given) {
+      free_vendors_memory(given);
+      ++freed;
+    });
+    tensor.fill_(3);
+    at::Tensor sum = at::zeros({4}, device());
+    sum.add_(tensor);
+    torchplug::capture::Graph graph(/*keep_graph=*/false);
+    graph.capture_begin({0, 0}, torchplug::runtime::CaptureMode::kGlobal);
+    sum.add_(tensor);
+    tensor = at::Tensor();
+    graph.capture_end();
+    for (int i = 0; i < 3; ++i) graph.replay();
+    EXPECT_TRUE(sum.cpu().eq(12).all().item<bool>());
+    EXPECT_EQ(freed, 0);
+    graph.reset();
+    torchplug::memory::finish_releases();
+    EXPECT_EQ(freed, 1);
+  });
+}
+
+TEST(ForeignMemory, that_of_a_lost_device_goes_back_at_once) {
+  on_sim([] {
+    torchplug::runtime::ensure_open(0);
+    int freed = 0;
+    at::Tensor tensor =
+        torchplug::from_blob(vendors_memory(16), {4}, std::nullopt, at::kFloat, 0, [&](void*) { ++freed; });
+    const plug_host& host = torchplug::pytorch::active_module().host;
+    host.report(&host, 0, nullptr, 0, PLUG_LOST, "the board was unplugged");
+    tensor = at::Tensor();
+    EXPECT_EQ(freed, 1);
+  });
+}
+
 TEST(ForeignMemory, ranges_that_overlap_are_all_right) {
   on_sim([] {
     torchplug::runtime::ensure_open(0);
@@ -116,7 +206,7 @@ TEST(ForeignMemory, memory_without_a_host_view_is_staged) {
     {
       // Inside an allocation: the plugin gives views of whole ones.
       const at::Tensor tensor = torchplug::from_blob(base + 512, {4}, std::nullopt, at::kFloat, 0);
-      EXPECT_TRUE(torchplug::memory::has_hidden_blocks());
+      EXPECT_TRUE(torchplug::memory::any_block_lacks_host_view());
       EXPECT_EQ(torchplug::host_view_of(tensor), nullptr);
       tensor.copy_(numbers({4}));
       expect_same(tensor.erf(), numbers({4}).erf());
@@ -124,7 +214,7 @@ TEST(ForeignMemory, memory_without_a_host_view_is_staged) {
       expect_same(tensor, numbers({4}).cumsum(0));
     }
     torchplug::memory::finish_releases();
-    EXPECT_FALSE(torchplug::memory::has_hidden_blocks());
+    EXPECT_FALSE(torchplug::memory::any_block_lacks_host_view());
   });
 }
 

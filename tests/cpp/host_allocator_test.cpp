@@ -2,10 +2,15 @@
 
 #include "memory/host_allocator.h"
 
+#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/ops/empty.h>
+
 #include <cstring>
 
-#include "memory/device_allocator.h"
 #include "sim_device.h"
+#include "tensors.h"
 
 namespace torchplug::tests {
 namespace {
@@ -37,6 +42,26 @@ TEST(HostAllocator, a_block_in_use_on_a_stream_is_kept_back_until_that_has_passe
   });
 }
 
+TEST(HostAllocator, a_block_in_use_on_two_streams_is_kept_back_until_both_have_passed) {
+  on_sim([] {
+    const Stream users[] = {new_stream(), new_stream()};
+    for (const size_t held : {size_t{0}, size_t{1}}) {
+      Gate gate(users[held]);
+      c10::DataPtr data = allocator().allocate(4096);
+      const void* first = data.get();
+      for (const Stream& user : users) record_pinned_use(first, user);
+      data.clear();
+      users[1 - held].synchronize();
+      const c10::DataPtr second = allocator().allocate(4096);
+      EXPECT_NE(second.get(), first) << "stream " << held << " has not passed";
+      gate.open();
+      users[held].synchronize();
+      allocator().empty_cache();
+      EXPECT_EQ(allocator().get_stats().allocations.current, 1) << "only the second is left";
+    }
+  });
+}
+
 TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_another) {
   on_sim([] {
     const Stream slow = new_stream();
@@ -45,14 +70,14 @@ TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_ano
     std::vector<c10::DataPtr> held;
     for (int i = 0; i < 100; ++i) {
       held.push_back(allocator().allocate(4096));
-      record_pinned_use(held.back().get(), slow.unwrap());
+      record_pinned_use(held.back().get(), slow);
     }
     held.clear();
     const void* used_on_fast = nullptr;
     {
       const c10::DataPtr data = allocator().allocate(4096);
       used_on_fast = data.get();
-      record_pinned_use(data.get(), fast.unwrap());
+      record_pinned_use(data.get(), fast);
     }
     fast.synchronize();
     EXPECT_EQ(allocator().allocate(4096).get(), used_on_fast);
@@ -60,18 +85,17 @@ TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_ano
   });
 }
 
-TEST(HostAllocator, while_a_stream_is_captured_no_event_is_recorded_for_a_block_given_back) {
+TEST(HostAllocator, while_a_stream_is_captured_no_event_is_recorded_for_a_freed_block) {
   on_sim([] {
     const Stream stream = new_stream();
-    const auto pool = DeviceAllocator::new_pool_id(false);
-    DeviceAllocator::instance().begin_allocate_to_pool(0, pool, [&](const Stream& s) { return s == stream; });
+    Capturing capture(stream);
     c10::DataPtr data = allocator().allocate(4096);
     const void* first = data.get();
-    record_pinned_use(first, stream.unwrap());
+    record_pinned_use(first, stream);
     data.clear();
     const c10::DataPtr second = allocator().allocate(4096);
     EXPECT_NE(second.get(), first) << "it waits for the end of the capture";
-    DeviceAllocator::instance().end_allocate_to_pool(0, pool);
+    capture.end();
     Gate gate(stream);
     const c10::DataPtr third = allocator().allocate(4096);
     EXPECT_NE(third.get(), first) << "the event is recorded after the capture, behind the gate";
@@ -120,7 +144,7 @@ TEST(HostAllocator, a_block_that_a_stream_still_uses_counts_as_active) {
     const Stream stream = new_stream();
     Gate gate(stream);
     c10::DataPtr data = allocator().allocate(4096);
-    record_pinned_use(data.get(), stream.unwrap());
+    record_pinned_use(data.get(), stream);
     data.clear();
     EXPECT_EQ(allocator().get_stats().active_requests.current, 1);
     gate.open();
@@ -128,6 +152,19 @@ TEST(HostAllocator, a_block_that_a_stream_still_uses_counts_as_active) {
     allocator().empty_cache();
     EXPECT_EQ(allocator().get_stats().active_requests.current, 0);
     EXPECT_EQ(allocator().get_stats().allocations.current, 0);
+  });
+}
+
+TEST(HostAllocator, a_plugin_that_fails_to_free_one_block_is_asked_to_free_the_others) {
+  alone([] {
+    ::setenv("TORCHPLUG_LAYERS", "fault", 1);
+    ::setenv("TORCHPLUG_FAULT", "host_free:1", 1);
+    activate(SIM_LIBRARY);
+    ensure_open(0);
+    for (size_t bytes : {size_t{4096}, size_t{8192}, size_t{16384}}) allocator().allocate(bytes);
+    expect_says(error_of([] { allocator().empty_cache(); }), {"host_free"});
+    EXPECT_EQ(allocator().get_stats().num_host_free, 3);
+    EXPECT_EQ(allocator().get_stats().allocated_bytes.current, 0);
   });
 }
 
@@ -143,7 +180,108 @@ TEST(HostAllocator, only_its_own_memory_is_pinned) {
   });
 }
 
-// Each thread writes its number, has a stream read it, and lets go at once.
+// The pinned memory of another library, in the same process: the driver knows it, torchplug does not.
+class OthersAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    exported<void(const void*, uint64_t)>(plugin_path("pinned_by_others"), "pin_for_others")(memory, bytes);
+    latest = memory;
+    return {memory, memory, &std::free, c10::kCPU};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &std::free; }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+
+  const void* latest = nullptr;
+};
+
+OthersAllocator& others_allocator() {
+  static OthersAllocator others;
+  return others;
+}
+
+at::Tensor pinned_by_others(const at::Tensor& like) {
+  at::Tensor made =
+      at::detail::empty_generic(like.sizes(), &others_allocator(), c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                like.scalar_type(), std::nullopt);
+  return made.copy_(like);
+}
+
+TEST(HostAllocator, a_blocking_copy_has_read_memory_that_somebody_else_pinned) {
+  alone([] {
+    activate(plugin_path("pinned_by_others"));
+    const CurrentStream current(new_stream());
+    const at::Tensor expected = numbers({1000});
+    const at::Tensor target = at::empty({1000}, device());
+    at::Tensor source = pinned_by_others(expected);
+    EXPECT_FALSE(is_pinned(source.const_data_ptr()));
+    target.copy_(source);
+    source.fill_(7);
+    expect_same(target, expected);
+
+    // Parts of it, and what has to be converted or spread out.
+    for (const at::Tensor& part : {expected.narrow(0, 10, 30), expected.slice(0, 0, 1000, 3)}) {
+      source = pinned_by_others(expected);
+      const at::Tensor same = source.as_strided(part.sizes(), part.strides(), part.storage_offset());
+      const at::Tensor there = at::empty(part.sizes(), device());
+      there.copy_(same);
+      const at::Tensor as_double = same.to(device(), at::kDouble);
+      source.fill_(7);
+      EXPECT_TRUE(there.cpu().equal(part));
+      EXPECT_TRUE(as_double.cpu().equal(part.to(at::kDouble)));
+    }
+  });
+}
+
+// As in a build of PyTorch for CUDA, whose allocator serves torch.empty(pin_memory=True), whatever else there
+// is.
+struct OtherAccelerator final : at::CUDAHooksInterface {
+  explicit OtherAccelerator(at::CUDAHooksArgs /*none*/) {}
+  void init() const override {}
+  bool hasCUDA() const override { return true; }
+  bool isBuilt() const override { return true; }
+  bool hasPrimaryContext(DeviceIndex /*device*/) const override { return true; }
+  at::Allocator* getPinnedMemoryAllocator() const override { return &others_allocator(); }
+  bool isPinnedPtr(const void* address) const override { return address == others_allocator().latest; }
+};
+
+TEST(HostAllocator, memory_that_pytorch_pinned_with_another_accelerator_is_pinned) {
+  alone([] {
+    at::CUDAHooksRegistry()->Register("CUDAHooks", [](at::CUDAHooksArgs args) {
+      return std::unique_ptr<at::CUDAHooksInterface>(std::make_unique<OtherAccelerator>(args));
+    });
+    activate(plugin_path("pinned_by_others"));
+    at::globalContext().lazyInitDevice(kDeviceType);  // before that PyTorch takes nothing for pinned
+    const CurrentStream current(new_stream());
+    at::Tensor source = at::empty({1000}, at::TensorOptions().pinned_memory(true));
+    EXPECT_EQ(source.const_data_ptr(), others_allocator().latest);
+    EXPECT_TRUE(source.is_pinned());
+    EXPECT_FALSE(numbers({1000}).is_pinned());
+    source.copy_(numbers({1000}));
+    const at::Tensor target = at::empty({1000}, device());
+    target.copy_(source);
+    source.fill_(7);
+    expect_same(target, numbers({1000}));
+  });
+}
+
+TEST(HostAllocator, a_copy_from_ordinary_memory_does_not_wait_for_the_stream) {
+  on_sim([] {
+    const CurrentStream current(new_stream());
+    const at::Tensor target = at::empty({100}, device());
+    at::Tensor source = numbers({100});
+    Gate gate(Stream::current(0));
+    target.copy_(source);
+    source.fill_(7);
+    EXPECT_FALSE(Stream::current(0).is_idle());
+    gate.open();
+    expect_same(target, numbers({100}));
+  });
+}
+
+// Each thread writes its number, has a stream read it, and frees the block at once.
 TEST(HostAllocator, many_threads_never_hold_the_same_memory) {
   on_sim([] {
     std::atomic<int> wrong{0};
@@ -159,7 +297,7 @@ TEST(HostAllocator, many_threads_never_hold_the_same_memory) {
             enqueue(stream, [&wrong, bytes, t] {
               if (bytes[0] != t || bytes[4095] != t) ++wrong;
             });
-            record_pinned_use(bytes, stream.unwrap());
+            record_pinned_use(bytes, stream);
           }
           stream.synchronize();
         });

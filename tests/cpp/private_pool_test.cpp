@@ -147,28 +147,6 @@ TEST(PrivatePool, a_block_that_outlives_its_pool_leaves_when_the_cache_is_emptie
   });
 }
 
-TEST(PrivatePool, while_a_stream_is_captured_no_event_is_recorded_for_a_block_given_back) {
-  on_sim([] {
-    const Stream stream = new_stream();
-    const Stream user = new_stream();
-    c10::DataPtr data = allocator().allocate_on(stream, kBytes);
-    const void* first = data.get();
-    allocator().recordStream(data, user.unwrap());
-    Redirected capture(user);
-    data.clear();
-    user.synchronize();
-    const c10::DataPtr second = allocator().allocate_on(stream, kBytes);
-    EXPECT_NE(second.get(), first) << "it waits for the end of the capture";
-    Gate gate(user);
-    capture.end();
-    const c10::DataPtr third = allocator().allocate_on(stream, kBytes);
-    EXPECT_NE(third.get(), first) << "the event was recorded at the end, behind the gate";
-    gate.open();
-    user.synchronize();
-    EXPECT_EQ(touch(stream, kBytes), first);
-  });
-}
-
 TEST(PrivatePool, an_end_without_a_beginning_is_refused) {
   on_sim([] {
     touch(new_stream(), kBytes);

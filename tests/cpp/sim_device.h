@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "pytorch/activate.h"
+#include "runtime/capture.h"
 #include "runtime/gate.h"
 #include "runtime/stream.h"
 
@@ -37,6 +38,24 @@ class CurrentStream {
 
  private:
   Stream before_;
+};
+
+// What the core knows of a capture on a stream, without the plugin: allocators must not touch its events.
+class Capturing {
+ public:
+  explicit Capturing(const Stream& stream)
+      : capture_(std::make_shared<Capture>(stream, CaptureMode::kRelaxed, std::vector<CapturedRandom>(),
+                                           /*takes_notes=*/false)) {
+    capture_->begin();
+  }
+  ~Capturing() { end(); }
+  Capturing(const Capturing&) = delete;
+  Capturing& operator=(const Capturing&) = delete;
+
+  void end() { capture_->end(); }
+
+ private:
+  std::shared_ptr<Capture> capture_;
 };
 
 // Work of a test's own, in stream order.

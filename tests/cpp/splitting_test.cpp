@@ -4,6 +4,7 @@
 
 #include "memory/device_allocator.h"
 #include "memory/memory_snapshot.h"
+#include "shadow_device.h"
 #include "sim_device.h"
 
 namespace torchplug::tests {
@@ -64,6 +65,17 @@ TEST(Splitting, a_block_knows_its_place_in_the_segment) {
     EXPECT_EQ(by_address.memory().base, in_b.base);
     EXPECT_EQ(by_address.memory().offset, in_b.offset + 3);
     EXPECT_EQ(by_address.host_address(), allocator().locate(b).host_address() + 3);
+  });
+}
+
+TEST(Splitting, an_address_is_of_the_segment_from_its_first_byte_to_its_last) {
+  on_sim([] {
+    const c10::DataPtr a = allocate(512);
+    EXPECT_EQ(allocator().locate(address(a)).memory().offset, 0u);
+    EXPECT_EQ(allocator().locate(address(a) + 2 * kMiB - 1).memory().offset, 2 * kMiB - 1);
+    for (const char* outside : {address(a) - 1, address(a) + 2 * kMiB}) {
+      expect_says(error_of([&] { allocator().locate(outside); }), {"does not belong to device 'sim'"});
+    }
   });
 }
 
@@ -130,7 +142,7 @@ TEST(Splitting, settings_can_change_on_the_way) {
     const c10::DataPtr data = allocate(9000);
     EXPECT_EQ(stats().allocated_bytes[1].current, 9216);
     c10::CachingAllocator::setAllocatorSettings("roundup_power2_divisions:4");
-    allocate(kMiB);  // the slow way learns it
+    allocate(kMiB);  // not from a cache: there it is noticed
     const c10::DataPtr rounded = allocate(9000);
     EXPECT_EQ(stats().allocated_bytes[1].current, 9216 + 10240);
   });
@@ -221,6 +233,35 @@ TEST(ExpandableSegments, what_is_free_goes_back_from_the_middle_and_comes_again)
   });
 }
 
+// Holes at the begin and in the middle, of different sizes: each comes back where it was.
+TEST(ExpandableSegments, what_could_not_be_returned_stays_usable) {
+  on_shadow([] {
+    ::setenv("TORCHPLUG_ALLOC_CONF", "expandable_segments:True", 1);
+    std::vector<c10::DataPtr> all;
+    for (size_t size : {4, 2, 6, 2, 8, 2}) all.push_back(allocate(size * kMiB));
+    std::vector<const char*> holes;
+    for (size_t i : {size_t{0}, size_t{2}, size_t{4}}) {
+      holes.push_back(address(all[i]));
+      all[i].clear();
+    }
+    const auto before = stats();
+    break_next("device_sync", PLUG_TIMEOUT, "the cable was loose");
+    expect_says(error_of([] { allocator().emptyCache(); }), {"the cable was loose"});
+    EXPECT_EQ(reserved(), before.reserved_bytes[0].current);
+    EXPECT_EQ(stats().inactive_split_bytes[0].current, before.inactive_split_bytes[0].current);
+    size_t size = 4;
+    for (const char* hole : holes) {
+      all.push_back(allocate(size * kMiB));
+      EXPECT_EQ(address(all.back()), hole);
+      size += 2;
+    }
+    EXPECT_EQ(reserved(), before.reserved_bytes[0].current);
+    all.clear();
+    allocator().emptyCache();
+    EXPECT_EQ(reserved(), 0);
+  });
+}
+
 TEST(ExpandableSegments, a_full_device_gives_up_what_is_free_before_it_fails) {
   with_settings("expandable_segments:True", [] {
     const Stream other = new_stream();
@@ -228,7 +269,7 @@ TEST(ExpandableSegments, a_full_device_gives_up_what_is_free_before_it_fails) {
     const c10::DataPtr data = allocate(900 * kMiB);
     EXPECT_EQ(stats().num_alloc_retries, 1);
     const std::string text = error_of<c10::OutOfMemoryError>([] { allocate(200 * kMiB); });
-    expect_says(text, {"Tried to allocate 200.0 MiB", "900.0 MiB in use"});
+    expect_says(text, {"Tried to allocate 200.0 MiB", "900.0 MiB allocated"});
     EXPECT_NE(address(allocate(100 * kMiB)), nullptr);
   });
 }

@@ -10,7 +10,8 @@
 #include "aten/plan/shape.h"
 #include "aten/tensor/arguments.h"
 #include "base/immortal.h"
-#include "memory/block_pool.h"
+#include "memory/address_index.h"
+#include "memory/device_allocator.h"
 
 namespace torchplug::aten {
 namespace {
@@ -23,7 +24,7 @@ bool is_in_view(const at::Tensor& tensor) {
 // Whether the host can reach the memory of all tensors of a call.
 bool is_in_view(Arguments arguments, DeviceIndex device) {
   if (!plugin_has<&plug_runtime::host_view>(device)) return false;
-  if (C10_LIKELY(!has_hidden_blocks())) return true;
+  if (C10_LIKELY(!any_block_lacks_host_view())) return true;
   bool all = true;
   for (const c10::IValue& value : arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
@@ -81,7 +82,8 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason re
 }
 
 bool OperatorKernel::borrows_always(DeviceIndex device) {
-  return plugin_has<&plug_runtime::host_view>(device) && !has_hidden_blocks() && is_fallback_allowed();
+  return plugin_has<&plug_runtime::host_view>(device) && !any_block_lacks_host_view() &&
+         is_fallback_allowed();
 }
 
 void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,

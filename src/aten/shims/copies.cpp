@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <array>
@@ -103,13 +104,21 @@ void hold_in_capture(const at::Tensor& host, const Stream& stream, bool non_bloc
                              : "Copy after the replay, from a tensor that the graph wrote."));
 }
 
+// Whether PyTorch's CPU allocator allocated the memory. Any other may be pinned by somebody, whom the
+// plugin's driver knows and torchplug does not: then a driver's copy from it may not have finished when it
+// returns.
+bool is_ordinary_host_memory(const at::Tensor& host) {
+  return host.storage().data_ptr().get_deleter() == c10::GetCPUAllocator()->raw_deleter();
+}
+
 void copy_from_host(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   const Stream stream = current_stream_of(to);
   hold_in_capture(from, stream, non_blocking, /*is_source=*/true);
   if (is_plain(to, from)) {
-    write_storage(from.const_data_ptr(), storage_of(to), span_of(to).begin, from.nbytes(), stream);
-    // Memory that is not pinned has been read by now.
-    if (!non_blocking && is_pinned(from.const_data_ptr()) && !is_capturing(stream)) stream.synchronize();
+    const bool is_read_later =
+        write_storage(from.const_data_ptr(), storage_of(to), span_of(to).begin, from.nbytes(), stream);
+    const bool waits = !non_blocking && (is_read_later || !is_ordinary_host_memory(from));
+    if (waits && !is_capturing(stream)) stream.synchronize();
     return;
   }
   if (to.is_non_overlapping_and_dense() && !to.is_conj() && !to.is_neg()) {
@@ -128,8 +137,9 @@ void copy_to_host(const at::Tensor& to, const at::Tensor& from, bool non_blockin
   hold_in_capture(to, current_stream_of(from), non_blocking, /*is_source=*/false);
   if (is_plain(to, from)) {
     const Stream stream = current_stream_of(from);
-    read_storage(to.mutable_data_ptr(), storage_of(from), span_of(from).begin, from.nbytes(), stream);
-    if (!non_blocking || !is_pinned(to.const_data_ptr())) stream.synchronize();
+    const bool is_written_later =
+        read_storage(to.mutable_data_ptr(), storage_of(from), span_of(from).begin, from.nbytes(), stream);
+    if (!non_blocking || !is_written_later) stream.synchronize();
     return;
   }
   at::Tensor dense = from;
@@ -146,15 +156,6 @@ void copy_to_host(const at::Tensor& to, const at::Tensor& from, bool non_blockin
   to.copy_(landed);
 }
 
-bool can_copy_directly(DeviceIndex from, DeviceIndex to) {
-  if (!plugin_has<&plug_runtime::peer_access>(from)) return false;
-  int32_t can_copy = 0;
-  ensure_open(from);
-  ensure_open(to);
-  call_plugin<&plug_runtime::peer_access>(from, plugin_index(to), &can_copy);
-  return can_copy != 0;
-}
-
 // On the source's stream, after the destination's work so far and before its work to come.
 void copy_between_plain(const at::Tensor& to, const at::Tensor& from) {
   const Stream source = current_stream_of(from);
@@ -169,7 +170,7 @@ void copy_between_plain(const at::Tensor& to, const at::Tensor& from) {
 }
 
 void copy_between_devices(const at::Tensor& to, const at::Tensor& from) {
-  if (!can_copy_directly(from.device().index(), to.device().index())) {
+  if (!can_access_peer(from.device().index(), to.device().index())) {
     at::Tensor landed = at::empty(from.sizes(), from.options().device(at::kCPU));
     copy_to_host(landed, from.resolve_conj().resolve_neg(), /*non_blocking=*/false);
     copy_from_host(to, landed, /*non_blocking=*/false);

@@ -11,20 +11,22 @@
 namespace torchplug::aten {
 namespace {
 
-// In a capture that torchplug records itself, memory of its own is pinned also for a plugin without
-// host_alloc, which is not told so.
-plug_mem host_memory(void* address, const Stream& stream) {
-  const bool may_be =
-      plugin_has<&plug_runtime::host_alloc>(stream.device()) ||
-      (any_capture() && module_of(stream.device()).emulated_capture != nullptr && is_capturing(stream));
-  const uint32_t flags = may_be && is_pinned(address) ? PLUG_MEM_PINNED : 0;
-  return {address, 0, PLUG_HOST, flags};
+// Host memory for a copy: flagged as pinned only if host_alloc returned it, and then its block is not reused
+// before the stream has passed; a capture holds it. In a capture that torchplug records itself, memory of
+// host_allocator() is pinned also for a plugin without host_alloc, which is not told so.
+plug_mem host_memory(const void* address, const Stream& stream) {
+  const bool has_pinned = plugin_has<&plug_runtime::host_alloc>(stream.device());
+  bool pinned = false;
+  if (C10_UNLIKELY(is_capturing(stream))) {
+    const bool is_emulated = module_of(stream.device()).emulated_capture != nullptr;
+    pinned = (has_pinned || is_emulated) && is_pinned(address);
+  } else {
+    pinned = has_pinned && record_pinned_use(address, stream);
+  }
+  return {const_cast<void*>(address), 0, PLUG_HOST, pinned ? uint32_t{PLUG_MEM_PINNED} : 0};
 }
 
-// The block of host memory must not be used again before the stream has passed; a capture holds it.
-void keep_until_passed(const void* host, const Stream& stream) {
-  if (!is_capturing(stream)) record_pinned_use(host, stream.unwrap());
-}
+bool is_used_later(const plug_mem& host) { return (host.flags & PLUG_MEM_PINNED) != 0; }
 
 plug_mem storage_memory(const c10::StorageImpl& storage, uint64_t begin) {
   plug_mem memory = DeviceAllocator::instance().locate(storage).memory();
@@ -57,18 +59,20 @@ void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Strea
   copy_memory({host, 0, PLUG_HOST, 0}, memory, bytes, stream);
 }
 
-void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
+bool read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
                   const Stream& stream) {
-  if (bytes == 0) return;
-  copy_memory(host_memory(host, stream), storage_memory(storage, begin), bytes, stream);
-  keep_until_passed(host, stream);
+  if (bytes == 0) return false;
+  const plug_mem to = host_memory(host, stream);
+  copy_memory(to, storage_memory(storage, begin), bytes, stream);
+  return is_used_later(to);
 }
 
-void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
+bool write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
                    const Stream& stream) {
-  if (bytes == 0) return;
-  copy_memory(storage_memory(storage, begin), host_memory(const_cast<void*>(host), stream), bytes, stream);
-  keep_until_passed(host, stream);
+  if (bytes == 0) return false;
+  const plug_mem from = host_memory(host, stream);
+  copy_memory(storage_memory(storage, begin), from, bytes, stream);
+  return is_used_later(from);
 }
 
 at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {

@@ -54,11 +54,12 @@ inline plug_tensor describe(const at::TensorBase& tensor) {
 // Reads a few bytes at once, into memory that is certainly not pinned.
 void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Stream& stream);
 
-// Enqueue a copy between host memory and [begin, begin + bytes) of a device storage. Host memory that
-// is not pinned has been read or written when the function returns.
-void read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
+// Enqueue a copy between host memory and [begin, begin + bytes) of a device storage. Return whether the
+// stream may use the host memory later, as only pinned memory of host_allocator() is; other memory the plugin
+// has read or written by then.
+bool read_storage(void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
                   const Stream& stream);
-void write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
+bool write_storage(const void* host, const c10::StorageImpl& storage, uint64_t begin, uint64_t bytes,
                    const Stream& stream);
 
 // A device tensor like `host` in dtype, sizes and strides, and with its contents.

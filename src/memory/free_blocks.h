@@ -1,15 +1,15 @@
 #pragma once
-// The free blocks of one memory pool, either its small or its large ones: the best fit is found, cut to size,
-// and joined with its free neighbours when it comes back. The rules are those that PyTorch documents for its
-// own caching allocator. Belongs to a MemoryPool; the lock of the Books guards it.
+// The free blocks of one memory pool, either its small or its large ones: allocating finds the best fit and
+// cuts it to size, freeing joins a block with its free neighbours. The rules are those that PyTorch documents
+// for its own caching allocator. Belongs to a MemoryPool; the lock of the DeviceMemory guards it.
 
 #include <deque>
 #include <functional>
 #include <set>
 #include <vector>
 
-#include "memory/books.h"
 #include "memory/segment.h"
+#include "memory/statistics.h"
 
 namespace torchplug::memory {
 
@@ -29,54 +29,48 @@ struct SplitRules {
   size_t max_split = std::numeric_limits<size_t>::max();
   size_t max_rounding = 0;  // what an unsplittable block may be too long by
   bool may_split = true;
-  bool expandable = false;  // whether segments that grow are used
+  bool expandable = false;  // whether expandable segments are used
 };
 
-class BlockHeap {
+class FreeBlocks {
  public:
-  BlockHeap(BlockStore& store, bool is_small) : store_(store), is_small_(is_small) {}
+  FreeBlocks(BlockStore& store, Statistics& statistics, bool is_small)
+      : store_(store), statistics_(statistics), is_small_(is_small) {}
 
-  // The smallest free block of the stream that holds `bytes`, cut to size where the rules say so; or nothing.
-  Block* take(const Stream& stream, size_t bytes, const SplitRules& rules);
+  // The smallest free block of the stream that holds `bytes`, cut to size where the rules say so; or null.
+  Block* allocate(const Stream& stream, size_t bytes, const SplitRules& rules);
   // Joined with its free neighbours.
-  void give(Block* block);
+  void free(Block* block);
 
   // A new segment: one free block, or addresses without memory if it is expandable.
   void add(Segment& segment);
-  // Segments that are one free block and that `leaves` says may go. They can no longer be had.
-  std::vector<Segment*> take_whole(const std::function<bool(const Block&)>& leaves);
-  // The opposite.
-  void put_back(Segment& segment) { insert(segment.first); }
-  // The segment's memory is gone.
-  void forget(Segment& segment) { store_.release(segment.first); }
+  // Removes segments that are one free block, if `is_wanted` says so.
+  std::vector<Segment*> remove_whole(const std::function<bool(const Block&)>& is_wanted);
+  // Undoes that for one of them.
+  void restore_whole(Segment& segment);
 
-  // Where `bytes` more bytes could be had by mapping memory: an unmapped block, or nothing. What is free
+  // An unmapped block by which `bytes` could be allocated if memory were mapped there, or null. What is free
   // right before it counts.
-  Block* find_room(const Stream& stream, size_t bytes) const;
+  Block* find_unmapped(const Stream& stream, size_t bytes) const;
   // Memory is now behind the first `bytes` of an unmapped block.
   void map(Block* block, size_t bytes);
-  // Memory is to be taken away from whole units of free blocks in expandable segments: each becomes an
-  // unmapped block, of which nothing can be had.
+  // Whole units of free blocks in expandable segments become unmapped blocks.
   struct Range {
     Segment* segment;
     uint64_t offset;
     size_t bytes;
   };
   std::vector<Range> unmap(size_t unit);
-  // The opposite.
-  void map_again(const Range& range);
-  // Whether nothing of the segment is mapped.
-  static bool is_unmapped(const Segment& segment);
-  void forget_unmapped(Segment& segment);
+  // Undoes that for one of them.
+  void restore_mapping(const Range& range);
+  static bool is_wholly_unmapped(const Segment& segment);
+  void remove_unmapped(Segment& segment);
 
-  IdleSplits idle() const { return idle_; }
   size_t largest() const;
-  size_t free_bytes() const { return free_bytes_; }
   uint64_t searches() const { return searches_; }
-  bool is_small() const { return is_small_; }
 
   template <class Function>
-  void for_each_free(const Function& function) const {
+  void for_each(const Function& function) const {
     for (const Block* block : free_) function(*block);
   }
 
@@ -100,6 +94,9 @@ class BlockHeap {
   Free::iterator best_to_grow(Free::iterator found, c10::StreamId stream);
   void insert(Block* block);
   void remove(Block* block);
+  void insert_joined(Block* block);
+  // Enters the sum of the changes since the last call: what one operation moves about was free all the time.
+  void count_inactive_splits();
   bool should_split(const Block& block, size_t bytes, const SplitRules& rules) const;
   // Cuts the block; returns what follows it.
   Block* cut(Block* block, size_t bytes);
@@ -108,11 +105,11 @@ class BlockHeap {
   void join_unmapped(Block* block);
 
   BlockStore& store_;
+  Statistics& statistics_;
   bool is_small_;
   Free free_;
   std::set<Block*, ByAddress> unmapped_;
-  IdleSplits idle_;
-  size_t free_bytes_ = 0;
+  InactiveSplits uncounted_;
   uint64_t searches_ = 0;
 };
 

@@ -1,15 +1,10 @@
-#include "memory/block_heap.h"
+#include "memory/free_blocks.h"
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace torchplug::memory {
-namespace {
-
-// Blocks of an expandable segment can always be given back in part.
-bool is_idle_split(const Block& block) { return block.is_split() && !block.segment->is_expandable; }
-
-}  // namespace
 
 Block* BlockStore::make(const Block& block) {
   if (spare_ == nullptr) return &blocks_.emplace_back(block);
@@ -25,50 +20,53 @@ void BlockStore::release(Block* block) {
   spare_ = block;
 }
 
-bool BlockHeap::BySize::operator()(const Block* a, const Block* b) const {
+bool FreeBlocks::BySize::operator()(const Block* a, const Block* b) const {
   if (a->stream.id() != b->stream.id()) return a->stream.id() < b->stream.id();
   if (a->bytes != b->bytes) return a->bytes < b->bytes;
   return a->address < b->address;
 }
 
-bool BlockHeap::BySize::operator()(const Block* a, const Wanted& b) const {
+bool FreeBlocks::BySize::operator()(const Block* a, const Wanted& b) const {
   return a->stream.id() != b.stream ? a->stream.id() < b.stream : a->bytes < b.bytes;
 }
 
-void BlockHeap::insert(Block* block) {
+void FreeBlocks::insert(Block* block) {
   block->state = BlockState::kFree;
-  block->shelf = nullptr;
+  block->cache = nullptr;
   block->idle_since = searches_;
   block->requested = 0;
   free_.insert(block);
-  free_bytes_ += block->bytes;
-  if (is_idle_split(*block)) {
-    ++idle_.count;
-    idle_.bytes += static_cast<int64_t>(block->bytes);
+  if (is_inactive_split(*block)) {
+    ++uncounted_.count;
+    uncounted_.bytes += static_cast<int64_t>(block->bytes);
   }
 }
 
-void BlockHeap::remove(Block* block) {
+void FreeBlocks::remove(Block* block) {
   free_.erase(block);
-  free_bytes_ -= block->bytes;
-  if (is_idle_split(*block)) {
-    --idle_.count;
-    idle_.bytes -= static_cast<int64_t>(block->bytes);
+  if (is_inactive_split(*block)) {
+    --uncounted_.count;
+    uncounted_.bytes -= static_cast<int64_t>(block->bytes);
   }
 }
 
-Block* BlockHeap::take(const Stream& stream, size_t bytes, const SplitRules& rules) {
+void FreeBlocks::count_inactive_splits() {
+  statistics_.change_inactive_splits(Statistics::kind_of(is_small_), std::exchange(uncounted_, {}));
+}
+
+Block* FreeBlocks::allocate(const Stream& stream, size_t bytes, const SplitRules& rules) {
   ++searches_;
   const auto found = find(stream, bytes, rules);
   if (found == free_.end()) return nullptr;
   Block* block = *found;
   remove(block);
   if (should_split(*block, bytes, rules)) insert(cut(block, bytes));
-  block->state = BlockState::kAway;
+  block->state = BlockState::kAllocated;
+  count_inactive_splits();
   return block;
 }
 
-BlockHeap::Free::iterator BlockHeap::find(const Stream& stream, size_t bytes, const SplitRules& rules) {
+FreeBlocks::Free::iterator FreeBlocks::find(const Stream& stream, size_t bytes, const SplitRules& rules) {
   const c10::StreamId id = stream.id();
   auto found = free_.lower_bound(BySize::Wanted{id, bytes});
   const auto is_there = [&] { return found != free_.end() && (*found)->stream.id() == id; };
@@ -84,7 +82,7 @@ BlockHeap::Free::iterator BlockHeap::find(const Stream& stream, size_t bytes, co
 }
 
 // A block that could grow counts as long as it could become: the least of these leaves most for others.
-BlockHeap::Free::iterator BlockHeap::best_to_grow(Free::iterator found, c10::StreamId stream) {
+FreeBlocks::Free::iterator FreeBlocks::best_to_grow(Free::iterator found, c10::StreamId stream) {
   const auto reach = [](const Block* block) {
     const bool can_grow = block->after != nullptr && block->after->state == BlockState::kUnmapped;
     return block->bytes + (can_grow ? block->after->bytes : 0);
@@ -97,14 +95,14 @@ BlockHeap::Free::iterator BlockHeap::best_to_grow(Free::iterator found, c10::Str
   return found;
 }
 
-bool BlockHeap::should_split(const Block& block, size_t bytes, const SplitRules& rules) const {
+bool FreeBlocks::should_split(const Block& block, size_t bytes, const SplitRules& rules) const {
   if (!rules.may_split) return false;
   const size_t rest = block.bytes - bytes;
   if (is_small_ || block.segment->is_expandable) return rest >= rules.unit;
   return bytes < rules.max_split && rest > kSmallSize;
 }
 
-Block* BlockHeap::cut(Block* block, size_t bytes) {
+Block* FreeBlocks::cut(Block* block, size_t bytes) {
   Block* rest = store_.make(*block);
   rest->context.reset();
   rest->used_on.clear();
@@ -119,15 +117,20 @@ Block* BlockHeap::cut(Block* block, size_t bytes) {
   return rest;
 }
 
-void BlockHeap::join(Block* left, Block* right) {
+void FreeBlocks::join(Block* left, Block* right) {
   left->bytes += right->bytes;
   left->after = right->after;
   if (left->after != nullptr) left->after->before = left;
   store_.release(right);
 }
 
-void BlockHeap::give(Block* block) {
+void FreeBlocks::free(Block* block) {
   block->context.reset();
+  insert_joined(block);
+  count_inactive_splits();
+}
+
+void FreeBlocks::insert_joined(Block* block) {
   if (Block* left = block->before; left != nullptr && left->is_free()) {
     remove(left);
     join(left, block);
@@ -140,7 +143,7 @@ void BlockHeap::give(Block* block) {
   insert(block);
 }
 
-void BlockHeap::add(Segment& segment) {
+void FreeBlocks::add(Segment& segment) {
   Block* block = store_.make(segment.whole);
   block->segment = &segment;
   segment.first = block;
@@ -152,20 +155,20 @@ void BlockHeap::add(Segment& segment) {
   }
 }
 
-std::vector<Segment*> BlockHeap::take_whole(const std::function<bool(const Block&)>& leaves) {
-  std::vector<Segment*> taken;
+std::vector<Segment*> FreeBlocks::remove_whole(const std::function<bool(const Block&)>& is_wanted) {
+  std::vector<Segment*> removed;
   for (const Block* block : free_) {
-    if (!block->is_split() && !block->segment->is_expandable && leaves(*block))
-      taken.push_back(block->segment);
+    if (!block->is_split() && !block->segment->is_expandable && is_wanted(*block)) {
+      removed.push_back(block->segment);
+    }
   }
-  for (Segment* segment : taken) {
-    remove(segment->first);
-    segment->first->state = BlockState::kAway;
-  }
-  return taken;
+  for (Segment* segment : removed) remove(segment->first);
+  return removed;
 }
 
-Block* BlockHeap::find_room(const Stream& stream, size_t bytes) const {
+void FreeBlocks::restore_whole(Segment& segment) { insert(segment.first); }
+
+Block* FreeBlocks::find_unmapped(const Stream& stream, size_t bytes) const {
   for (Block* block : unmapped_) {
     if (!(block->stream == stream)) continue;
     const bool joins = block->before != nullptr && block->before->is_free();
@@ -179,13 +182,14 @@ Block* BlockHeap::find_room(const Stream& stream, size_t bytes) const {
   return nullptr;
 }
 
-void BlockHeap::map(Block* block, size_t bytes) {
+void FreeBlocks::map(Block* block, size_t bytes) {
   unmapped_.erase(block);
   if (bytes < block->bytes) unmapped_.insert(cut(block, bytes));
-  give(block);
+  insert_joined(block);
+  count_inactive_splits();
 }
 
-std::vector<BlockHeap::Range> BlockHeap::unmap(size_t unit) {
+std::vector<FreeBlocks::Range> FreeBlocks::unmap(size_t unit) {
   std::vector<Block*> blocks;
   for (Block* block : free_) {
     if (block->segment->is_expandable) blocks.push_back(block);
@@ -197,19 +201,20 @@ std::vector<BlockHeap::Range> BlockHeap::unmap(size_t unit) {
     if (begin >= end) continue;
     remove(block);
     if (block->offset + block->bytes > end) insert(cut(block, end - block->offset));
-    Block* gone = block;
+    Block* unmapped = block;
     if (begin > block->offset) {
-      gone = cut(block, begin - block->offset);
+      unmapped = cut(block, begin - block->offset);
       insert(block);
     }
-    ranges.push_back({gone->segment, begin, end - begin});
-    gone->state = BlockState::kUnmapped;
-    join_unmapped(gone);
+    ranges.push_back({unmapped->segment, begin, end - begin});
+    unmapped->state = BlockState::kUnmapped;
+    join_unmapped(unmapped);
   }
+  count_inactive_splits();
   return ranges;
 }
 
-void BlockHeap::join_unmapped(Block* block) {
+void FreeBlocks::join_unmapped(Block* block) {
   const auto is_unmapped = [](const Block* other) {
     return other != nullptr && other->state == BlockState::kUnmapped;
   };
@@ -226,7 +231,7 @@ void BlockHeap::join_unmapped(Block* block) {
   unmapped_.insert(block);
 }
 
-void BlockHeap::map_again(const Range& range) {
+void FreeBlocks::restore_mapping(const Range& range) {
   Block* block = range.segment->first;
   while (block->offset + block->bytes <= range.offset) block = block->after;
   unmapped_.erase(block);
@@ -237,16 +242,16 @@ void BlockHeap::map_again(const Range& range) {
   map(block, range.bytes);
 }
 
-bool BlockHeap::is_unmapped(const Segment& segment) {
+bool FreeBlocks::is_wholly_unmapped(const Segment& segment) {
   return segment.first->state == BlockState::kUnmapped && segment.first->after == nullptr;
 }
 
-void BlockHeap::forget_unmapped(Segment& segment) {
+void FreeBlocks::remove_unmapped(Segment& segment) {
   unmapped_.erase(segment.first);
   store_.release(segment.first);
 }
 
-size_t BlockHeap::largest() const {
+size_t FreeBlocks::largest() const {
   size_t largest = 0;
   for (const Block* block : free_) largest = std::max(largest, block->bytes);
   return largest;
