@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/sum.h>
 #include <torch/library.h>
 
@@ -147,13 +148,30 @@ TEST(Plan, shapes_are_worked_out_once_for_each_kind_of_call) {
     const at::Tensor x = on_device(numbers({4, 8}));
     for (int i = 0; i < 5; ++i) x.relu();
     EXPECT_EQ(shaped, 1);
-    for (int i = 0; i < 5; ++i) x.narrow(0, 0, 2).relu();
+    for (int i = 0; i < 5; ++i) x.t().relu();
     EXPECT_EQ(shaped, 2);
     for (int i = 0; i < 5; ++i) on_device(numbers({4, 8}, at::kDouble)).relu();
     EXPECT_EQ(shaped, 3);
+    for (int rows = 1; rows < 4; ++rows) x.narrow(0, 0, rows).relu();
+    EXPECT_EQ(shaped, 3) << "nothing but the size is new";
     x.relu();
     EXPECT_EQ(shaped, 3);
-    EXPECT_EQ(seen("relu(").count, 16u);
+    EXPECT_EQ(seen("relu(").count, 19u);
+  });
+}
+
+TEST(Plan, a_call_with_sizes_never_met_before_allocates_its_output_and_nothing_else) {
+  on_kernels([] {
+    const at::Tensor x = on_device(numbers({8, 8}));
+    std::vector<at::Tensor> parts;
+    for (int rows = 1; rows <= 8; ++rows) parts.push_back(x.narrow(0, 0, rows));
+    const int64_t output = allocations_of_a_tensor(x);
+    for (const at::Tensor& part : {parts[0], parts[1]}) at::mul(part, part);
+    for (size_t i = 2; i < parts.size(); ++i) {
+      const int64_t before = allocations;
+      at::mul(parts[i], parts[i]);
+      EXPECT_EQ(allocations - before, output) << parts[i].sizes();
+    }
   });
 }
 

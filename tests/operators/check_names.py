@@ -6,6 +6,7 @@ CHECK_NAMES = (
     "noncontiguous",
     "conjugated",
     "negated",
+    "layouts",
     "view",
     "random",
     "inplace",
@@ -16,6 +17,8 @@ CHECK_NAMES = (
     "out_wrong_dtype",
     "backward",
     "noncontiguous_backward",
+    "layouts_backward",
     "inplace_backward",
     "errors",
+    "refusals",
 )

@@ -13,12 +13,16 @@ from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 from . import out, views
 from .compare import Differs, compare
 from .exceptions import SELDOM_SEEN
+from .layouts import layouts as in_all_layouts
 from .pair import Call, Case, NotApplicable, Pair, attempt, both
 from .places import Place
+from .refusals import refused_at_once
 from .transport import map_tree, tensors
 
 # How many seeds may give equal numbers before a random operator counts as constant.
 SEEDS = 16
+# The dtypes of a check that takes its time, unless all samples are wanted.
+FEW = (torch.float32, torch.complex64)
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Check:
     run: Callable[[Case], None]
     applies: Callable[[OpInfo, torch.dtype | None], bool]
     inputs: str = "samples"
+    # Takes its time: with the first samples alone it is tried in FEW dtypes.
+    few: bool = False
 
 
 def forward(case: Case) -> None:
@@ -55,6 +61,16 @@ def repeat(case: Case) -> None:
     for sample in (case.sample, case.sample, case.redrawn):
         if sample is not None:
             both(case, plain(case), sample).compare()
+
+
+def layouts(case: Case) -> None:
+    """So are the results and their strides for inputs that lie in memory in another order."""
+    in_all_layouts(case, plain(case), Pair.compare)
+
+
+def layouts_backward(case: Case) -> None:
+    """So are their gradients."""
+    in_all_layouts(case, _gradients(case, plain(case)), _compare_gradients)
 
 
 def backward(case: Case) -> None:
@@ -105,6 +121,11 @@ def random(case: Case) -> None:
 def errors(case: Case) -> None:
     """What the CPU refuses is refused, with the same kind of exception."""
     both(case, plain(case), case.sample).compare()
+
+
+def refusals(case: Case) -> None:
+    """So it is by the call itself, also after calls that differ in nothing but what is wrong."""
+    refused_at_once(case, plain(case))
 
 
 def plain(case: Case) -> Call:
@@ -231,6 +252,7 @@ CHECKS = {
     "noncontiguous": Check(noncontiguous, _always),
     "conjugated": Check(conjugated, _is_complex),
     "negated": Check(negated, _is_inexact),
+    "layouts": Check(layouts, _always, few=True),
     "view": Check(views.view, _always),
     "random": Check(random, _always),
     "inplace": Check(inplace, _has_inplace),
@@ -241,14 +263,20 @@ CHECKS = {
     "out_wrong_dtype": Check(out.wrong_dtype, _has_out),
     "backward": Check(backward, _has_gradient, "grad samples"),
     "noncontiguous_backward": Check(noncontiguous_backward, _has_gradient, "grad samples"),
+    "layouts_backward": Check(layouts_backward, _has_gradient, "grad samples", few=True),
     "inplace_backward": Check(inplace_backward, _has_inplace_gradient, "grad samples"),
     "errors": Check(errors, _has_errors, "errors"),
+    "refusals": Check(refusals, _has_errors, "errors"),
 }
 
 
-def checks_of(op: OpInfo, dtype: torch.dtype | None, selected: list[str]) -> Iterator[str]:
+def checks_of(
+    op: OpInfo, dtype: torch.dtype | None, selected: list[str], all_samples: bool
+) -> Iterator[str]:
     """The selected checks that concern an operator; dtype None means its error inputs."""
     for name in selected:
         check = CHECKS[name]
+        if check.few and not all_samples and dtype not in FEW:
+            continue
         if (check.inputs == "errors") == (dtype is None) and check.applies(op, dtype):
             yield name

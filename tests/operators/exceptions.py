@@ -35,6 +35,13 @@ OTHER_FORMULA = {
     "nn.functional.linear_cross_entropy.chunked_none": (2e-2, 6e-2),
 }
 
+# Operators that PyTorch composes of others where the device is not the CPU: strides of dimensions of one
+# element, which address nothing, go uncompared.
+OTHER_COMPOSITION = {
+    # at::max_pool1d: max_pool1d_with_indices unless self.is_cpu()
+    "nn.functional.max_pool1d": "without gradients the CPU has a kernel of its own",
+}
+
 # Operators that make a CPU tensor on every device when no device is named: it is always named.
 FACTORIES = {
     "arange",
@@ -47,4 +54,11 @@ FACTORIES = {
 # Operators whose arguments after the first stay on the CPU.
 HOST_ARGUMENTS = {
     "tensor_split": "PyTorch wants tensor_indices_or_sections on the CPU, for every device",
+}
+
+# Operators whose error inputs hold data that are wrong: a call that only enqueues cannot know.
+REFUSED_BY_DATA = {
+    "gather": "an index out of bounds",
+    "scatter": "an index out of bounds",
+    "scatter_add": "an index out of bounds",
 }

@@ -10,7 +10,7 @@ from torch.testing._internal.common_device_type import toleranceOverride
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
 from .compare import Differs, Expectation, Tolerance, compare, compare_all
-from .exceptions import HOST_ARGUMENTS, HOST_WRONG, OTHER_FORMULA, UNDETERMINED
+from .exceptions import HOST_ARGUMENTS, HOST_WRONG, OTHER_COMPOSITION, OTHER_FORMULA, UNDETERMINED
 from .places import Place
 
 HOST = Place()
@@ -90,7 +90,12 @@ class Pair:
         return known and right and not self.random
 
     def expectation(self) -> Expectation:
-        return Expectation(self.case.place.device.type, self.determined, self.case.tolerance)
+        return Expectation(
+            self.case.place.device.type,
+            values=self.determined,
+            all_strides=self.case.operator not in OTHER_COMPOSITION,
+            tolerance=self.case.tolerance,
+        )
 
     def compare(self) -> None:
         """Compares the results and what became of the inputs."""

@@ -64,7 +64,7 @@ def _catalogue(dtypes: list[str]) -> list[tuple[str, list[str]]]:
 def _run(request: dict[str, Any], place: Place, replies: TextIO) -> None:
     op = OPERATORS[request["operator"]]
     dtype = getattr(torch, request["dtype"]) if request["dtype"] else None
-    checks = list(checks_of(op, dtype, request["checks"]))
+    checks = list(checks_of(op, dtype, request["checks"], request["limit"] is None))
     _send(replies, kind="checks", checks=checks)
     after = request["after"]
     try:

@@ -503,10 +503,34 @@ def test_a_new_number_does_not_make_the_caller_wait(device, here):
     x = torch.zeros(4, device=device)
     x.fill_(2)
     with hold(here):
-        for number in (3, 4, 5):
+        for number in (3, 0, 1, -1, 1000, 5):
             x.fill_(number)
         assert here.query() is False
     assert x.tolist() == [5, 5, 5, 5]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x * x,
+        lambda x: x + x,
+        torch.exp,
+        lambda x: x.neg_(),
+        lambda x: x.cumsum(0),
+        lambda x: x.softmax(0),
+    ],
+    ids=["mul", "add", "exp", "neg_", "cumsum", "softmax"],
+)
+def test_a_new_size_does_not_make_the_caller_wait(device, here, use):
+    x = torch.arange(1.0, 9.0) / 8
+    there = x.to(device)
+    use(there[:2].clone())
+    parts = [(x[:n].clone(), there[:n].clone()) for n in range(3, 8)]
+    with hold(here):
+        results = [use(part) for _, part in parts]
+        assert here.query() is False
+    for result, (part, _) in zip(results, parts, strict=True):
+        assert_equal(result, use(part))
 
 
 def test_a_failure_nobody_waited_for_is_printed_at_exit(device):

@@ -103,6 +103,33 @@ def test_a_change_between_two_calls_is_seen(device, name):
         assert actual.stride() == expected.stride()
 
 
+def pads():
+    """Some of PyTorch's kernels give a padded tensor other strides than its shape function says."""
+    volume = matrix(2, 3, 4, 5, 6)
+    return {
+        "reflect_2d": (image(), (1, 2, 1, 0), "reflect"),
+        "replicate_2d": (image(), (1, 2, 1, 0), "replicate"),
+        "reflect_3d": (volume, (1, 2, 1, 0, 2, 1), "reflect"),
+        "replicate_3d": (volume, (1, 2, 1, 0, 2, 1), "replicate"),
+    }
+
+
+@pytest.mark.parametrize("name", pads())
+def test_padding_gives_the_strides_and_gradients_of_the_cpu_in_every_memory_format(device, name):
+    x, padding, mode = pads()[name]
+    last = torch.channels_last if x.dim() == 4 else torch.channels_last_3d
+    for size in (3, 2):
+        for form in (torch.contiguous_format, last, last, torch.contiguous_format):
+            given = x[:, :size].contiguous(memory_format=form).requires_grad_()
+            there = to(given.detach(), device).requires_grad_()
+            expected = torch.nn.functional.pad(given, padding, mode=mode)
+            actual = torch.nn.functional.pad(there, padding, mode=mode)
+            assert_alike(actual.detach(), expected.detach())
+            expected.square().sum().backward()
+            actual.square().sum().backward()
+            assert_alike(there.grad, given.grad)
+
+
 def test_a_rounding_mode_between_two_calls_is_seen(device):
     x, y = matrix(5) * 9, matrix(5) + 1
     for mode in (None, None, "floor", "trunc", None, "floor"):

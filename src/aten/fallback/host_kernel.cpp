@@ -39,18 +39,21 @@ HostKernel::HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key)
   }
 }
 
-uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind) {
+uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind,
+                         const HostPlan* known) {
   if (kind == LoanKind::kMetadata) return run_now(stack, stream, kind, nullptr);
   if (!can_plan(key)) {
     refuse_in_capture(key, stream);
     return run_now(stack, stream, kind, nullptr);
   }
   if (kind == LoanKind::kStage) return run_staged(stack, key, stream);
-  std::shared_ptr<const HostPlan> plan = plans_.find(key);
-  if (C10_UNLIKELY(plan == nullptr)) {
-    const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
-    if (!facts_.is_structured || !is_proven(arguments)) return run_first(stack, key, stream, kind);
-    plan = plan_by_shape(arguments);
+  if (known == nullptr) known = plans_.peek(key);
+  std::shared_ptr<const HostPlan> plan;
+  if (C10_LIKELY(known != nullptr)) {
+    plan = plans_.own(*known);
+  } else {
+    plan = plan_by_kind(torch::jit::last(stack, facts_.argument_count));
+    if (plan == nullptr) return run_first(stack, key, stream, kind);
     plans_.insert(key, plan);
   }
   run_planned(stack, *plan, stream);
@@ -62,7 +65,7 @@ uint64_t HostKernel::run_staged(torch::jit::Stack& stack, const PlanKey& key, co
   const HostPlan* known = plans_.peek(key);
   if (C10_UNLIKELY(known == nullptr)) return run_first(stack, key, stream, LoanKind::kStage);
   if (!is_capturing(stream)) return run_now(stack, stream, LoanKind::kStage, nullptr);
-  capture_staged(stack, *plans_.find(key), stream);
+  capture_staged(stack, *plans_.own(*known), stream);
   return 0;
 }
 
@@ -81,16 +84,18 @@ void HostKernel::refuse_in_capture(const PlanKey& key, const Stream& stream) con
       "outside of the capture.");
 }
 
-// The first call of a kind.
+// The first call of a kind, or one of which nothing but a run tells what its outputs look like.
 uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
                                LoanKind kind) {
   refuse_unplanned(stream, facts_.name);
-  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
-  const uint64_t call_kind = facts_.is_structured ? kind_of_call(arguments) : 0;
+  torch::jit::Stack given;
+  if (facts_.is_structured || facts_.is_pointwise)
+    given = torch::jit::last(stack, facts_.argument_count).vec();
   std::shared_ptr<HostPlan> learnt;
   const uint64_t bytes = run_now(stack, stream, kind, &learnt);
-  if (facts_.is_structured) set_proven(call_kind);
-  if (learnt != nullptr) plans_.insert(key, std::move(learnt));
+  if (learnt == nullptr) return bytes;
+  if (!given.empty()) learn_kind(given, *learnt);
+  plans_.insert(key, std::move(learnt));
   return bytes;
 }
 
@@ -178,10 +183,65 @@ std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results)
   return shaped == loan.shaped_count() ? plan : nullptr;
 }
 
-std::shared_ptr<HostPlan> HostKernel::plan_by_shape(Arguments arguments) const {
+PlanKey HostKernel::kind_of(Arguments arguments) const {
+  return PlanKey(arguments, facts_.numbers, facts_.is_number, KeyOf::kKind);
+}
+
+// What a call that has been run, and got the plan, tells of all calls of its kind.
+void HostKernel::learn_kind(Arguments arguments, const HostPlan& plan) {
+  auto kind = std::make_shared<CallKind>();
+  kind->has_shape = facts_.is_structured && !facts_.checks_late && is_as_shaped(arguments, plan);
+  Operands operands;
+  for (const c10::IValue& value : arguments) operands.add(value);
+  const c10::TensorImpl* common = operands.common();
+  if (facts_.is_pointwise && common != nullptr && plan.outputs.size() == 1) {
+    const HostPlan::Output& output = plan.outputs[0];
+    if (output.shape.looks_like(*common) && (output.is_new() || is_in_place(output)))
+      kind->dtype_like_operands = output.shape.dtype;
+  }
+  if (kind->has_shape || kind->dtype_like_operands != at::ScalarType::Undefined)
+    kinds_.insert(kind_of(arguments), std::move(kind));
+}
+
+bool HostKernel::is_in_place(const HostPlan::Output& output) const {
+  return facts_.is_in_place && output.argument == 0 && !output.is_shaped;
+}
+
+// Whether PyTorch's shape function says what the plan does.
+bool HostKernel::is_as_shaped(Arguments arguments, const HostPlan& plan) const {
+  torch::jit::Stack shaped;
+  try {
+    shaped = shape_structured(facts_, arguments);
+  } catch (const c10::Error&) {
+    return false;
+  }
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const HostPlan::Output& output = plan.outputs[i];
+    if (facts_.is_in_place ? !is_in_place(output) : !output.is_new()) return false;
+    const at::Tensor& tensor = shaped[i].toTensor();
+    if (tensor.scalar_type() != output.shape.dtype || !output.shape.looks_like(*tensor.unsafeGetTensorImpl()))
+      return false;
+  }
+  return true;
+}
+
+// The plan of a call of which everything can be told without running it; null if not.
+std::shared_ptr<const HostPlan> HostKernel::plan_by_kind(Arguments arguments) const {
+  if (!facts_.is_structured) return nullptr;
+  const CallKind* kind = kinds_.peek(kind_of(arguments));
+  if (kind == nullptr || !kind->has_shape) return nullptr;
   auto plan = std::make_shared<HostPlan>();
-  for (OutputShape& shape : shape_structured(facts_, arguments)) plan->outputs.push_back({std::move(shape)});
+  for (const c10::IValue& value : shape_structured(facts_, arguments)) {
+    plan->outputs.push_back({OutputShape::of(value.toTensor()), facts_.is_in_place ? 0 : -1});
+  }
   return plan;
+}
+
+void HostKernel::note_unplanned(const PlanKey& key, const at::Tensor& output) {
+  if (!unplanned_.has_met(key)) return;
+  auto plan = std::make_shared<HostPlan>();
+  plan->outputs.push_back({OutputShape::of(output), facts_.is_in_place ? 0 : -1});
+  plans_.insert(key, std::move(plan));
 }
 
 // Outputs that came empty look as the kernel would have made them, before it runs.
@@ -292,17 +352,6 @@ at::Tensor HostKernel::tensor_argument(const torch::jit::Stack& stack, int64_t p
     });
   }
   return found;
-}
-
-bool HostKernel::is_proven(Arguments arguments) const {
-  const uint64_t kind = kind_of_call(arguments);
-  std::lock_guard lock(proven_lock_);
-  return proven_.contains(kind);
-}
-
-void HostKernel::set_proven(uint64_t kind) {
-  std::lock_guard lock(proven_lock_);
-  proven_.insert(kind);
 }
 
 }  // namespace torchplug::aten

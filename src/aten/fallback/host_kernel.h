@@ -4,18 +4,18 @@
 // Where the plugin gives a host view, a call whose plan is known only allocates its outputs and lets the
 // CPU kernel write them: on the stream if the plugin has host_func, else at once. The first call of a kind
 // waits for the stream, runs at once, and learns the plan from its result; so what depends on the
-// arguments' metadata is refused at the call, and only what depends on data fails later.
+// arguments' metadata is refused at the call, and only what depends on data fails later. A later call of the
+// kind with other sizes waits only where nothing but a run tells what its outputs look like.
 
 #include <ATen/core/stack.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <unordered_set>
 #include <vector>
 
 #include "aten/fallback/operator_job.h"
 #include "aten/host/loan.h"
+#include "aten/plan/call_kind.h"
 #include "aten/plan/operator_facts.h"
 #include "aten/plan/plan_cache.h"
 #include "aten/plan/shape.h"
@@ -44,11 +44,17 @@ class HostKernel {
   // `host_key`: under which the CPU has its kernel. Only those of plain tensors are planned.
   HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key);
 
-  // Replaces the arguments on the stack by the results. Returns the bytes moved for it.
-  uint64_t run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind);
+  // Replaces the arguments on the stack by the results. Returns the bytes moved for it. `known`: the call's
+  // plan of a caller who has looked for it.
+  uint64_t run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind,
+               const HostPlan* known = nullptr);
 
   // The plan of a borrowing call, if there is one already; the calling thread's until it calls an operator.
   const HostPlan* peek(const PlanKey& key) const { return plans_.peek(key); }
+  // The same for what is known of the call's kind.
+  const CallKind* peek_kind(const PlanKey& kind) const { return kinds_.peek(kind); }
+  // After a borrowing call without a plan, whose output was made by what is known of its kind.
+  void note_unplanned(const PlanKey& key, const at::Tensor& output);
 
  private:
   bool can_plan(const PlanKey& key) const;
@@ -63,19 +69,20 @@ class HostKernel {
   void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;
   void shape_outputs(const torch::jit::Stack& stack, const HostPlan& plan) const;
-  std::shared_ptr<HostPlan> plan_by_shape(Arguments arguments) const;
+  std::shared_ptr<const HostPlan> plan_by_kind(Arguments arguments) const;
   static std::shared_ptr<HostPlan> learn(const Loan& loan, Arguments results);
+  void learn_kind(Arguments arguments, const HostPlan& plan);
+  bool is_in_place(const HostPlan::Output& output) const;
+  bool is_as_shaped(Arguments arguments, const HostPlan& plan) const;
+  PlanKey kind_of(Arguments arguments) const;
   HostGenerator replace_ambient(torch::jit::Stack& arguments, const Stream& stream) const;
-
-  bool is_proven(Arguments arguments) const;
-  void set_proven(uint64_t kind);
 
   const OperatorFacts& facts_;
   c10::DispatchKey host_key_;
   std::optional<size_t> generator_argument_;
   PlanCache<HostPlan> plans_;
-  mutable std::mutex proven_lock_;
-  std::unordered_set<uint64_t> proven_;
+  PlanCache<CallKind> kinds_;
+  UnplannedCalls unplanned_;
 };
 
 }  // namespace torchplug::aten

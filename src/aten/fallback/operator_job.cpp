@@ -1,7 +1,5 @@
 #include "aten/fallback/operator_job.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 
 #include "aten/fallback/host_result.h"
@@ -34,7 +32,7 @@ void OperatorJob::release() noexcept {
   originals_.clear();
   generator_ = {};
   is_repeated_ = false;
-  thread_count_ = 0;
+  threads_.take(/*later=*/false);
   pool().give(std::unique_ptr<OperatorJob>(this));
 }
 
@@ -61,15 +59,13 @@ void OperatorJob::add_output(const at::Tensor& original) {
   outputs_.push_back(original.defined() ? alias(original) : at::Tensor());
 }
 
-void OperatorJob::take_thread_count() { thread_count_ = at::get_num_threads(); }
-
 bool OperatorJob::has_new_outputs() const {
   return std::all_of(outputs_.begin(), outputs_.end(), [](const at::Tensor& t) { return t.defined(); });
 }
 
 // A call consumes its arguments: a job that runs again keeps its own.
 void OperatorJob::run() {
-  if (thread_count_ != 0 && at::get_num_threads() != thread_count_) at::set_num_threads(thread_count_);
+  threads_.apply();
   if (C10_LIKELY(!is_repeated_)) {
     run(arguments_);
     return;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "aten/fallback/caller_threads.h"
 #include "aten/host/host_alias.h"
 #include "aten/plan/operator_facts.h"
 #include "runtime/generator.h"
@@ -37,8 +38,8 @@ class OperatorJob final : public HostJob {
   void set_generator(HostGenerator generator) { generator_ = std::move(generator); }
   // For a job in a capture: it will run more than once.
   void set_repeated() { is_repeated_ = true; }
-  // For a job that runs on another thread: PyTorch's number of threads there is the caller's.
-  void take_thread_count();
+  // For a job that runs on another thread.
+  void take_thread_count() { threads_.take(/*later=*/true); }
 
   void run() override;
   const char* name() const override { return facts_->name.c_str(); }
@@ -56,7 +57,7 @@ class OperatorJob final : public HostJob {
   std::deque<HostAlias> aliases_;
   HostGenerator generator_;
   bool is_repeated_ = false;
-  int thread_count_ = 0;
+  CallerThreads threads_;
 };
 
 }  // namespace torchplug::aten

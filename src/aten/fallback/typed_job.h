@@ -1,7 +1,6 @@
 #pragma once
-// OperatorJob for one C++ signature: the arguments are kept, and handed to the CPU's kernel, unboxed.
+// OperatorJob for one C++ signature: the arguments are stored, and handed to the CPU's kernel, unboxed.
 
-#include <ATen/Parallel.h>
 #include <ATen/core/IListRef.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/clone.h>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "aten/fallback/caller_threads.h"
 #include "aten/fallback/host_result.h"
 #include "aten/fallback/job_pool.h"
 #include "aten/host/host_alias.h"
@@ -22,24 +22,25 @@
 
 namespace torchplug::aten {
 
-// How a job keeps an argument of type T. `later`: what it borrows from may have changed by then. `again`: it
-// looks like the one that was kept before. let_go() is false where it will have to be looked at anew.
+// An argument of type T as a job stores it. `later`: what it borrows from may have changed by the time it is
+// used. `again`: it looks like the one that was stored before. release() is false where it will have to be
+// looked at anew.
 template <class T>
-struct Kept {
+struct StoredArgument {
   std::decay_t<T> value{};
 
-  void keep(const std::decay_t<T>& given, bool /*later*/, bool /*again*/) { value = given; }
-  const std::decay_t<T>& use() const { return value; }
-  static bool let_go() { return true; }
+  void store(const std::decay_t<T>& given, bool /*later*/, bool /*again*/) { value = given; }
+  const std::decay_t<T>& get() const { return value; }
+  static bool release() { return true; }
 };
 
 template <>
-struct Kept<const at::Tensor&> {
+struct StoredArgument<const at::Tensor&> {
   HostAlias alias;
   at::Tensor host;
   bool is_alias = false;
 
-  void keep(const at::Tensor& given, bool later, bool again) {
+  void store(const at::Tensor& given, bool later, bool again) {
     if (C10_LIKELY(again && is_alias)) {
       alias.move_to(given);
       return;
@@ -52,8 +53,8 @@ struct Kept<const at::Tensor&> {
       host = may_change ? at::clone(given) : given;
     }
   }
-  const at::Tensor& use() const { return is_alias ? alias.tensor() : host; }
-  bool let_go() {
+  const at::Tensor& get() const { return is_alias ? alias.tensor() : host; }
+  bool release() {
     if (C10_LIKELY(is_alias)) return alias.let_go();
     host.reset();
     return true;
@@ -61,60 +62,60 @@ struct Kept<const at::Tensor&> {
 };
 
 template <>
-struct Kept<at::Tensor&> {
+struct StoredArgument<at::Tensor&> {
   HostAlias alias;
 
   // Its looks are its own to change: never taken for granted.
-  void keep(const at::Tensor& given, bool /*later*/, bool /*again*/) { alias.point_at(given); }
-  at::Tensor& use() { return alias.tensor(); }
-  bool let_go() { return alias.let_go(); }
+  void store(const at::Tensor& given, bool /*later*/, bool /*again*/) { alias.point_at(given); }
+  at::Tensor& get() { return alias.tensor(); }
+  bool release() { return alias.let_go(); }
 };
 
 template <>
-struct Kept<at::IntArrayRef> {
+struct StoredArgument<at::IntArrayRef> {
   c10::SmallVector<int64_t, 6> numbers;
 
-  void keep(at::IntArrayRef given, bool /*later*/, bool /*again*/) {
+  void store(at::IntArrayRef given, bool /*later*/, bool /*again*/) {
     numbers.assign(given.begin(), given.end());
   }
-  at::IntArrayRef use() const { return numbers; }
-  static bool let_go() { return true; }
+  at::IntArrayRef get() const { return numbers; }
+  static bool release() { return true; }
 };
 
 template <>
-struct Kept<at::OptionalIntArrayRef> {
-  Kept<at::IntArrayRef> kept;
+struct StoredArgument<at::OptionalIntArrayRef> {
+  StoredArgument<at::IntArrayRef> stored;
   bool is_there = false;
 
-  void keep(at::OptionalIntArrayRef given, bool later, bool again) {
+  void store(at::OptionalIntArrayRef given, bool later, bool again) {
     is_there = given.has_value();
-    if (is_there) kept.keep(*given, later, again);
+    if (is_there) stored.store(*given, later, again);
   }
-  at::OptionalIntArrayRef use() const {
-    return is_there ? at::OptionalIntArrayRef(kept.use()) : at::OptionalIntArrayRef();
+  at::OptionalIntArrayRef get() const {
+    return is_there ? at::OptionalIntArrayRef(stored.get()) : at::OptionalIntArrayRef();
   }
-  static bool let_go() { return true; }
+  static bool release() { return true; }
 };
 
 template <>
-struct Kept<const at::ITensorListRef&> {
-  std::vector<Kept<const at::Tensor&>> kept;
+struct StoredArgument<const at::ITensorListRef&> {
+  std::vector<StoredArgument<const at::Tensor&>> stored;
   std::vector<at::Tensor> tensors;
 
-  void keep(const at::ITensorListRef& given, bool later, bool again) {
-    const bool as_many = again && kept.size() == given.size();
-    kept.resize(given.size());
+  void store(const at::ITensorListRef& given, bool later, bool again) {
+    const bool as_many = again && stored.size() == given.size();
+    stored.resize(given.size());
     size_t place = 0;
     for (const at::Tensor& tensor : given) {
-      kept[place].keep(tensor, later, as_many);
-      tensors.push_back(kept[place++].use());
+      stored[place].store(tensor, later, as_many);
+      tensors.push_back(stored[place++].get());
     }
   }
-  at::ITensorListRef use() const { return tensors; }
-  bool let_go() {
+  at::ITensorListRef get() const { return tensors; }
+  bool release() {
     tensors.clear();
     bool stayed = true;
-    for (auto& one : kept) stayed = one.let_go() && stayed;
+    for (auto& one : stored) stayed = one.release() && stayed;
     return stayed;
   }
 };
@@ -141,12 +142,12 @@ class TypedJob final : public HostJob {
     return job;
   }
 
-  // `look`: the same number means arguments and output of the same looks.
-  void keep(uint64_t look, bool later, const std::remove_reference_t<Args>&... args) {
-    again_ = std::exchange(look_, 0) == look;
+  // `look`: the same number means arguments and output of the same looks; 0: nothing is known.
+  void store(uint64_t look, bool later, const std::remove_reference_t<Args>&... args) {
+    again_ = std::exchange(look_, 0) == look && look != 0;
     next_look_ = look;
-    std::apply([&](auto&... kept) { (kept.keep(args, later, again_), ...); }, arguments_);
-    thread_count_ = later ? at::get_num_threads() : 0;
+    std::apply([&](auto&... stored) { (stored.store(args, later, again_), ...); }, arguments_);
+    threads_.take(later);
   }
   void set_output(const at::Tensor& output) {
     if (again_) {
@@ -157,9 +158,9 @@ class TypedJob final : public HostJob {
   }
 
   void run() override {
-    if (thread_count_ != 0 && at::get_num_threads() != thread_count_) at::set_num_threads(thread_count_);
+    threads_.apply();
     const HostScope scope;
-    std::apply([&](auto&... kept) { call(kept.use()...); }, arguments_);
+    std::apply([&](auto&... stored) { call(stored.get()...); }, arguments_);
     look_ = next_look_;
   }
 
@@ -167,7 +168,7 @@ class TypedJob final : public HostJob {
 
   void release() noexcept override {
     bool stayed = output_.let_go();
-    std::apply([&](auto&... kept) { ((stayed = kept.let_go() && stayed), ...); }, arguments_);
+    std::apply([&](auto&... stored) { ((stayed = stored.release() && stayed), ...); }, arguments_);
     if (!stayed) look_ = 0;
     pool_->give(std::unique_ptr<TypedJob>(this));
   }
@@ -192,12 +193,12 @@ class TypedJob final : public HostJob {
 
   const HostTarget<Return, Args...>* target_ = nullptr;
   Pool* pool_ = nullptr;
-  std::tuple<Kept<Args>...> arguments_;
+  std::tuple<StoredArgument<Args>...> arguments_;
   HostAlias output_;
-  uint64_t look_ = 0;       // of what is kept; 0 while that is not certain
+  uint64_t look_ = 0;       // of what is stored; 0 while that is not certain
   uint64_t next_look_ = 0;  // what it is once the call has succeeded
   bool again_ = false;
-  int thread_count_ = 0;
+  CallerThreads threads_;
 };
 
 }  // namespace torchplug::aten

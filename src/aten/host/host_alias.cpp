@@ -3,6 +3,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/InferenceMode.h>
 
+#include "aten/tensor/device_tensor.h"
 #include "memory/device_allocator.h"
 
 namespace torchplug::aten {
@@ -14,7 +15,7 @@ at::Tensor make_tensor() {
   auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 0,
                                                        c10::DataPtr(nullptr, c10::kCPU),
                                                        c10::GetCPUAllocator(), /*resizable=*/true);
-  return at::detail::make_tensor<c10::TensorImpl>(
+  return at::detail::make_tensor<ShapedTensorImpl>(
       std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), caffe2::TypeMeta::Make<float>());
 }
 
@@ -39,7 +40,7 @@ bool has_shape_of(const c10::TensorImpl& alias, const c10::TensorImpl& shown) {
 
 }  // namespace
 
-HostAlias::HostAlias() : tensor_(make_tensor()) {}
+HostAlias::HostAlias() : tensor_(make_tensor()), made_(tensor_.unsafeGetTensorImpl()) {}
 
 void HostAlias::point_at(const at::Tensor& original) {
   take_place(*original.unsafeGetTensorImpl());
@@ -72,7 +73,8 @@ void HostAlias::take_shape(const at::Tensor& original) {
   if (alias.dtype() != shown.dtype())
     alias.set_storage_and_dtype(c10::Storage(alias.storage()), shown.dtype());
   if (!has_shape_of(alias, shown)) {
-    alias.set_sizes_and_strides(shown.sizes(), shown.strides(), shown.storage_offset());
+    static_cast<ShapedTensorImpl&>(alias).look_like(shown);
+    alias.set_storage_offset(shown.storage_offset());
   }
   constexpr c10::DispatchKeySet kLazy({c10::DispatchKey::Conjugate, c10::DispatchKey::Negative});
   if (C10_UNLIKELY((alias.key_set() & kLazy) != (shown.key_set() & kLazy))) {
@@ -83,8 +85,10 @@ void HostAlias::take_shape(const at::Tensor& original) {
 
 bool HostAlias::let_go() {
   const c10::TensorImpl& alias = *tensor_.unsafeGetTensorImpl();
-  if (C10_LIKELY(tensor_.use_count() == 1 && alias.unsafe_storage().use_count() == 1)) return true;
+  if (C10_LIKELY(&alias == made_ && tensor_.use_count() == 1 && alias.unsafe_storage().use_count() == 1))
+    return true;
   tensor_ = make_tensor();
+  made_ = tensor_.unsafeGetTensorImpl();
   return false;
 }
 

@@ -31,6 +31,8 @@ class HostAlias {
   void take_shape(const at::Tensor& original);
 
   at::Tensor tensor_;
+  // The tensor that was made: a kernel might have put another into its place.
+  const c10::TensorImpl* made_;
 };
 
 }  // namespace torchplug::aten

@@ -67,7 +67,7 @@ at::Tensor prepare(const at::Tensor& given, const InputPlan& plan, const Stream&
   return tensor;
 }
 
-bool takes_all(const Binding& binding) {
+bool takes_arguments_as_they_are(const Binding& binding) {
   for (size_t i = 0; i < binding.argument_of.size(); ++i) {
     if (binding.argument_of[i] != i || binding.writes[i]) return false;
   }
@@ -99,42 +99,65 @@ BoundKernel::BoundKernel(Binding binding, const Module& module)
       checks_arguments_(!binding_.unknown_arguments.empty() ||
                         std::find(binding_.needs_value.begin(), binding_.needs_value.end(), true) !=
                             binding_.needs_value.end()),
-      takes_all_(!checks_arguments_ && takes_all(binding_)),
+      takes_all_(!checks_arguments_ && takes_arguments_as_they_are(binding_)),
       needs_room_(needs_room(binding_)) {}
 
-Reason BoundKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
+Reason BoundKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
+                        const BoundPlan* known) {
   const Arguments arguments = torch::jit::last(stack, argument_count_);
   if (checks_arguments_) {
     if (const Reason reason = check_arguments(arguments); reason != Reason::kNone) return reason;
   }
-  std::shared_ptr<const BoundPlan> plan = plans_.find(key);
-  if (C10_UNLIKELY(plan == nullptr)) {
+  if (known == nullptr) known = plans_.peek(key);
+  std::shared_ptr<const BoundPlan> plan;
+  if (C10_LIKELY(known != nullptr)) {
+    plan = plans_.own(*known);
+  } else {
     plan = make_plan(arguments, stream);
+    learn_kind(arguments, *plan);
     plans_.insert(key, plan);
   }
-  if (plan->is_direct) return run_direct(stack, *plan, stream);
+  if (plan->is_direct) return run_direct_boxed(stack, *plan, stream);
   return plan->refusal == Reason::kNone ? run_prepared(stack, *plan, stream) : plan->refusal;
 }
 
-at::Tensor BoundKernel::run_direct(const BoundPlan& plan, const Stream& stream,
-                                   std::span<const plug_value> arguments) const {
-  at::Tensor output = empty_on(stream, plan.outputs[0]);
-  plug_tensor described = describe(output);
-  described.flags |= PLUG_TENSOR_WRITTEN;
-  plug_value result = tagged(PLUG_VALUE_TENSOR);
-  result.as.tensors = &described;
-  KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, {&result, 1});
-  if (call_kernel(call, arguments, plan, stream) == PLUG_UNSUPPORTED) return {};
-  return output;
+void BoundKernel::learn_kind(Arguments arguments, const BoundPlan& plan) {
+  if (!functional_facts_.is_pointwise || !takes_all_ || !plan.is_direct) return;
+  Operands operands;
+  for (const c10::IValue& value : arguments) operands.add(value);
+  const c10::TensorImpl* common = operands.common();
+  if (common == nullptr || !plan.outputs[0].looks_like(*common)) return;
+  auto kind = std::make_shared<BoundKind>();
+  kind->dtype = plan.outputs[0].dtype;
+  const OperatorFacts& facts = functional_facts_;
+  kinds_.insert(PlanKey(arguments, facts.numbers, facts.is_number, KeyOf::kKind), std::move(kind));
 }
 
-plug_status BoundKernel::call_kernel(KernelCall& call, std::span<const plug_value> arguments,
-                                     const BoundPlan& plan, const Stream& stream) const {
-  if (any_capture() && module_.emulated_capture != nullptr && plan.was_declined && is_capturing(stream))
-    return PLUG_UNSUPPORTED;
-  const plug_status status = call.run(arguments, call_flags());
-  if (status == PLUG_UNSUPPORTED) plan.was_declined = true;
-  return status;
+void BoundKernel::note_unplanned(const PlanKey& key, const at::Tensor& output) {
+  if (!unplanned_.has_met(key)) return;
+  auto plan = std::make_shared<BoundPlan>();
+  plan->is_direct = true;
+  plan->outputs.push_back(OutputShape::of(output));
+  plan->kernel_strides.emplace_back();
+  plans_.insert(key, std::move(plan));
+}
+
+Reason BoundKernel::run_direct(std::span<const plug_value> arguments, std::span<plug_value> results,
+                               Declined& declined, const Stream& stream,
+                               const at::Generator& generator) const {
+  KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, results);
+  if (C10_UNLIKELY(generator.defined())) call.set_generator(generator);
+  return run_kernel(call, arguments, declined, stream);
+}
+
+// PLUG_UNSUPPORTED is remembered.
+Reason BoundKernel::run_kernel(KernelCall& call, std::span<const plug_value> arguments, Declined& declined,
+                               const Stream& stream) const {
+  if (any_capture() && module_.emulated_capture != nullptr && declined && is_capturing(stream))
+    return Reason::kDeclined;
+  if (C10_LIKELY(call.run(arguments, call_flags()) != PLUG_UNSUPPORTED)) return Reason::kNone;
+  declined = true;
+  return Reason::kDeclined;
 }
 
 uint64_t BoundKernel::call_flags() const {
@@ -146,7 +169,8 @@ uint64_t BoundKernel::call_flags() const {
   return flags;
 }
 
-Reason BoundKernel::run_direct(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const {
+Reason BoundKernel::run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan,
+                                     const Stream& stream) const {
   const Arguments arguments = torch::jit::last(stack, argument_count_);
   KernelArguments given(stream.device());
   if (needs_room_) given.reserve(arguments, plan.outputs.size());
@@ -158,18 +182,12 @@ Reason BoundKernel::run_direct(torch::jit::Stack& stack, const BoundPlan& plan, 
     outputs.push_back(empty_on(stream, shape));
     given.add_result(outputs.back());
   }
-  KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, given.results());
-  if (const Reason reason = run_kernel(call, given, plan, stream); reason != Reason::kNone) return reason;
+  const Reason reason =
+      run_direct(given.arguments(), given.results(), plan.was_declined, stream, given.generator());
+  if (reason != Reason::kNone) return reason;
   torch::jit::drop(stack, argument_count_);
   for (at::Tensor& output : outputs) stack.emplace_back(std::move(output));
   return Reason::kNone;
-}
-
-Reason BoundKernel::run_kernel(KernelCall& call, const KernelArguments& given, const BoundPlan& plan,
-                               const Stream& stream) const {
-  if (given.generator().defined()) call.set_generator(given.generator());
-  const plug_status status = call_kernel(call, given.arguments(), plan, stream);
-  return status == PLUG_UNSUPPORTED ? Reason::kDeclined : Reason::kNone;
 }
 
 Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan,
@@ -202,8 +220,10 @@ Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan
     given.add_result(shown.back());
   }
   KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, given.results());
+  if (given.generator().defined()) call.set_generator(given.generator());
   if (!plan.is_empty) {
-    if (const Reason reason = run_kernel(call, given, plan, stream); reason != Reason::kNone) return reason;
+    const Reason reason = run_kernel(call, given.arguments(), plan.was_declined, stream);
+    if (reason != Reason::kNone) return reason;
   }
   if (!plan.inputs_ready) write_back(arguments, prepared);
   finish(stack, call, given.results(), outputs, plan);

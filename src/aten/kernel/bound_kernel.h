@@ -16,6 +16,7 @@
 #include "aten/kernel/binding.h"
 #include "aten/kernel/kernel_arguments.h"
 #include "aten/kernel/kernel_call.h"
+#include "aten/plan/call_kind.h"
 #include "aten/plan/ledger.h"
 #include "aten/plan/plan_cache.h"
 #include "aten/plan/shape.h"
@@ -30,13 +31,22 @@ struct InputPlan {
   std::optional<std::vector<int64_t>> strides;  // nothing: any
 };
 
+// Whether the kernel has answered PLUG_UNSUPPORTED to such a call: a capture that it could only decline at
+// the replay does not ask it again.
+using Declined = std::atomic<bool>;
+
+// What is known of all pointwise calls of one kind with operands that look alike: they are direct, and the
+// output looks like the operands.
+struct BoundKind {
+  at::ScalarType dtype;  // of the output
+  mutable Declined was_declined{false};
+};
+
 struct BoundPlan {
   Reason refusal = Reason::kNone;  // not kNone: the kernel cannot take such a call
   bool is_empty = false;           // pointwise on nothing: the kernel has nothing to do
   bool is_direct = false;          // all inputs as they are, all outputs new: one C call and no more
-  // The kernel has answered PLUG_UNSUPPORTED to such a call: a capture that it could only decline at the
-  // replay does not ask it again.
-  mutable std::atomic<bool> was_declined{false};
+  mutable Declined was_declined{false};
   bool inputs_ready = true;
   std::vector<InputPlan> inputs;  // by tensor argument, in order
   std::vector<OutputShape> outputs;
@@ -55,35 +65,36 @@ class BoundKernel {
   BoundKernel(Binding binding, const Module& module);
 
   // On success replaces the arguments on the stack by the results and returns kNone. Otherwise leaves
-  // the stack alone and says why the call has to go another way.
-  Reason run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream);
+  // the stack alone and says why the call has to go another way. `known`: the call's plan of a caller who has
+  // looked for it.
+  Reason run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
+             const BoundPlan* known = nullptr);
 
-  // For a caller that has the arguments unboxed: the plan of such a call, if there is one already and the
-  // kernel takes all arguments just as they are and gives one new tensor; else nothing. The calling
-  // thread's until it calls an operator.
-  const BoundPlan* peek_direct(const PlanKey& key) const {
-    if (!takes_all_) return nullptr;
-    const BoundPlan* plan = plans_.peek(key);
-    return plan != nullptr && plan->is_direct ? plan : nullptr;
-  }
-  // Carries such a call out. Undefined: the kernel declined.
-  at::Tensor run_direct(const BoundPlan& plan, const Stream& stream,
-                        std::span<const plug_value> arguments) const;
+  // For a caller that has the arguments unboxed. Whether the kernel's arguments are the operator's, in order
+  // and only read, and it gives one tensor: otherwise they have to be boxed.
+  bool takes_all() const { return takes_all_; }
+  // The plan of such a call, if there is one already; the calling thread's until it calls an operator.
+  const BoundPlan* peek(const PlanKey& key) const { return plans_.peek(key); }
+  // The same for what is known of the call's kind: given operands that all look alike, it needs no plan.
+  const BoundKind* peek_kind(const PlanKey& kind) const { return kinds_.peek(kind); }
+  // After a call without a plan.
+  void note_unplanned(const PlanKey& key, const at::Tensor& output);
+  // Carries out a direct call, whose outputs are there. kDeclined, or kNone.
+  Reason run_direct(std::span<const plug_value> arguments, std::span<plug_value> results, Declined& declined,
+                    const Stream& stream, const at::Generator& generator = {}) const;
 
  private:
   Reason check_arguments(Arguments arguments) const;
   uint64_t call_flags() const;
-  Reason run_direct(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
-  Reason run_kernel(KernelCall& call, const KernelArguments& given, const BoundPlan& plan,
+  Reason run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
+  Reason run_kernel(KernelCall& call, std::span<const plug_value> arguments, Declined& declined,
                     const Stream& stream) const;
-  // PLUG_UNSUPPORTED is remembered in the plan.
-  plug_status call_kernel(KernelCall& call, std::span<const plug_value> arguments, const BoundPlan& plan,
-                          const Stream& stream) const;
   Reason run_prepared(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
   void write_back(Arguments arguments, Arguments prepared) const;
   bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;
   bool can_go_directly(const BoundPlan& plan) const;
   std::shared_ptr<BoundPlan> make_plan(Arguments arguments, const Stream& stream) const;
+  void learn_kind(Arguments arguments, const BoundPlan& plan);
   void plan_inputs(Arguments arguments, BoundPlan& plan) const;
   void plan_outputs(BoundPlan& plan) const;
   void plan_permutation(BoundPlan& plan) const;
@@ -112,6 +123,8 @@ class BoundKernel {
   bool takes_all_;         // the kernel's arguments are the operator's, in order, and only read
   bool needs_room_;        // more tensors than KernelArguments has room for in place
   PlanCache<BoundPlan> plans_;
+  PlanCache<BoundKind> kinds_;
+  UnplannedCalls unplanned_;
 };
 
 }  // namespace torchplug::aten

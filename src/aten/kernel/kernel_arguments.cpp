@@ -1,14 +1,13 @@
 #include "aten/kernel/kernel_arguments.h"
 
 #include "aten/tensor/arguments.h"
-#include "aten/tensor/transfer.h"
-#include "base/dtype.h"
 
 namespace torchplug::aten {
 namespace {
 
 struct Needs {
   size_t tensors = 0;
+  size_t complexes = 0;
   size_t ints = 0;
   size_t floats = 0;
 };
@@ -16,10 +15,10 @@ struct Needs {
 void count_needs(const c10::IValue& value, Needs& needs) {
   if (value.isTensor()) needs.tensors += 1;
   if (value.isTensorList() || value.isOptionalTensorList()) needs.tensors += value.toListRef().size();
-  if (value.isList()) needs.floats += 2 * value.toListRef().size();
+  if (value.isList()) needs.complexes += value.toListRef().size();
   if (value.isIntList()) needs.ints += value.toListRef().size();
   if (value.isDoubleList()) needs.floats += value.toListRef().size();
-  if (value.isComplexDouble()) needs.floats += 2;
+  if (value.isComplexDouble()) needs.complexes += 1;
 }
 
 }  // namespace
@@ -30,6 +29,7 @@ void KernelArguments::reserve(c10::ArrayRef<c10::IValue> arguments, size_t resul
   tensors_.reserve(needs.tensors + result_count);
   ints_.reserve(needs.ints);
   floats_.reserve(needs.floats);
+  complexes_.reserve(needs.complexes);
   results_.reserve(result_count);
 }
 
@@ -48,8 +48,7 @@ const plug_tensor* KernelArguments::add_tensor(const at::Tensor& tensor, bool wr
 void KernelArguments::add_argument(const c10::IValue& value, c10::TypeKind type, bool written) {
   plug_value converted = convert(value, written);
   if (value.isInt() && type == c10::TypeKind::ScalarTypeType) {
-    converted.tag = PLUG_VALUE_DTYPE;
-    converted.as.u = to_plug_dtype(value.toScalarType()).value_or(0);
+    converted = plug_form(value.toScalarType());
   } else if (value.isInt() && type == c10::TypeKind::LayoutType) {
     converted.tag = PLUG_VALUE_LAYOUT;
   } else if (value.isInt() && type == c10::TypeKind::MemoryFormatType) {
@@ -66,20 +65,9 @@ plug_value KernelArguments::convert(const c10::IValue& value, bool written) {
     return tensor;
   }
   if (value.isNone()) return plug_value{};
-  if (value.isBool()) return tagged_integer(PLUG_VALUE_BOOL, value.toBool() ? 1 : 0);
-  if (value.isInt()) return tagged_integer(PLUG_VALUE_INT, value.toInt());
-  if (value.isUnsigned()) {
-    plug_value number = tagged(PLUG_VALUE_UINT);
-    number.as.u = value.toUInt();
-    return number;
-  }
-  if (value.isDouble()) return tagged_float(value.toDouble());
-  if (value.isComplexDouble()) {
-    plug_value number = tagged(PLUG_VALUE_COMPLEX);
-    number.as.floats = floats_.end();
-    floats_.push_back(value.toComplexDouble().real());
-    floats_.push_back(value.toComplexDouble().imag());
-    return number;
+  if (value.isScalar() || value.isUnsigned()) {
+    ComplexRoom unused;
+    return plug_form(value.toScalar(), value.isComplexDouble() ? complexes_.emplace_back() : unused);
   }
   if (value.isString()) {
     plug_value text = tagged(PLUG_VALUE_STR);

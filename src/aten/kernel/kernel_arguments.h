@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "aten/kernel/plug_form.h"
 #include "runtime/device.h"
-#include "torchplug/plug.h"
 
 namespace torchplug::aten {
 
@@ -45,28 +45,9 @@ class KernelArguments {
   c10::SmallVector<plug_tensor, kTensorsInPlace> tensors_;
   c10::SmallVector<int64_t, 32> ints_;
   c10::SmallVector<double, 8> floats_;
+  c10::SmallVector<ComplexRoom, 4> complexes_;
   std::vector<std::vector<plug_value>> lists_;
   std::vector<std::vector<uint8_t>> bools_;
 };
-
-// plug.h's form of single values.
-inline plug_value tagged(int32_t tag) {
-  plug_value value{};
-  value.tag = tag;
-  value.count = 1;
-  return value;
-}
-
-inline plug_value tagged_integer(int32_t tag, int64_t number) {
-  plug_value value = tagged(tag);
-  value.as.i = number;
-  return value;
-}
-
-inline plug_value tagged_float(double number) {
-  plug_value value = tagged(PLUG_VALUE_FLOAT);
-  value.as.f = number;
-  return value;
-}
 
 }  // namespace torchplug::aten

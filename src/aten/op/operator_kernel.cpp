@@ -56,10 +56,10 @@ void OperatorKernel::run(torch::jit::Stack& stack) {
     return;
   }
   const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
-  run(stack, PlanKey(arguments, facts_.shape_needs_scalars, facts_.is_number));
+  run(stack, PlanKey(arguments, facts_.numbers, facts_.is_number));
 }
 
-void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason refusal) {
+void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, const KnownCall& known) {
   DeviceIndex device = key.device();
   // A number on the host may be read by an operator of the device, not written.
   if (device < 0 || (facts_.writes_any && key.has_host_scalar()))
@@ -69,16 +69,16 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason re
     host_.run(stack, key, stream, LoanKind::kMetadata);
     return;
   }
-  Reason reason = refusal == Reason::kNone ? Reason::kNoKernel : refusal;
-  if (bound_ != nullptr && refusal == Reason::kNone) {
+  Reason reason = known.refusal == Reason::kNone ? Reason::kNoKernel : known.refusal;
+  if (bound_ != nullptr && known.refusal == Reason::kNone) {
     const LedgerTimer timer;
-    reason = bound_->run(stack, key, stream);
+    reason = bound_->run(stack, key, stream, known.bound_plan);
     if (C10_LIKELY(reason == Reason::kNone)) {
       account_.count(Way::kKernel, reason, 0, timer.nanoseconds());
       return;
     }
   }
-  run_on_host(stack, key, stream, reason);
+  run_on_host(stack, key, stream, reason, known.host_plan);
 }
 
 bool OperatorKernel::borrows_always(DeviceIndex device) {
@@ -87,7 +87,7 @@ bool OperatorKernel::borrows_always(DeviceIndex device) {
 }
 
 void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
-                                 Reason reason) {
+                                 Reason reason, const HostPlan* known) {
   // An object may keep what it is made of for longer than memory can be borrowed.
   const bool can_borrow =
       !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count), stream.device());
@@ -95,7 +95,7 @@ void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, c
   notice_.give(facts_.name, way, reason);
   const LedgerTimer timer;
   const LoanKind kind = way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage;
-  const uint64_t bytes = host_.run(stack, key, stream, kind);
+  const uint64_t bytes = host_.run(stack, key, stream, kind, known);
   account_.count(way, reason, bytes, timer.nanoseconds());
 }
 

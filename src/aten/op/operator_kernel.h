@@ -15,6 +15,14 @@
 
 namespace torchplug::aten {
 
+// What a caller that has the arguments unboxed has found out about a call.
+struct KnownCall {
+  Reason refusal = Reason::kNone;  // not kNone: the plugin's kernel has refused it
+  // Its plans, if there are any.
+  const BoundPlan* bound_plan = nullptr;
+  const HostPlan* host_plan = nullptr;
+};
+
 class OperatorKernel final : public c10::OperatorKernel {
  public:
   // `host_key`: under which the CPU has the kernel that stands in.
@@ -26,14 +34,14 @@ class OperatorKernel final : public c10::OperatorKernel {
     run(*stack);
   }
   void run(torch::jit::Stack& stack);
-  // For a caller that has made the call's key already, and may know that the plugin's kernel refuses.
-  void run(torch::jit::Stack& stack, const PlanKey& key, Reason refusal = Reason::kNone);
+  // For a caller that has made the call's key already.
+  void run(torch::jit::Stack& stack, const PlanKey& key, const KnownCall& known = {});
   const c10::OperatorHandle& handle() const { return facts_.handle; }
 
   // For TypedKernel, which does the commonest calls without boxing.
   const OperatorFacts& facts() const { return facts_; }
-  const BoundKernel* bound() const { return bound_.get(); }
-  const HostKernel& host() const { return host_; }
+  BoundKernel* bound() const { return bound_.get(); }
+  HostKernel& host() { return host_; }
   // Whether calls without a kernel are borrowed as a matter of course: all memory is in the host's view and
   // nobody wants to be told.
   static bool borrows_always(DeviceIndex device);
@@ -42,7 +50,8 @@ class OperatorKernel final : public c10::OperatorKernel {
   }
 
  private:
-  void run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, Reason reason);
+  void run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, Reason reason,
+                   const HostPlan* known);
   DeviceIndex device_of(Arguments arguments) const;
   [[noreturn]] void refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const;
 

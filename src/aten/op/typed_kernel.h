@@ -9,9 +9,8 @@
 #include <memory>
 
 #include "aten/fallback/typed_job.h"
-#include "aten/kernel/kernel_arguments.h"
+#include "aten/kernel/plug_form.h"
 #include "aten/op/operator_kernel.h"
-#include "base/dtype.h"
 #include "runtime/capture.h"
 
 namespace torchplug::aten {
@@ -23,36 +22,36 @@ template <class Return, class... Args>
 class TypedKernel<Return(Args...)> {
  public:
   explicit TypedKernel(std::unique_ptr<OperatorKernel> general)
-      : general_(std::move(general)), target_(find_target(general_->facts())) {}
+      : general_(std::move(general)), target_(find_target(general_->facts())) {
+    const OperatorFacts& facts = general_->facts();
+    has_rules_ = facts.is_structured || facts.is_pointwise;
+    numbers_ = facts.numbers;
+  }
 
   Return run(Args... args) {
-    PlanKey key(/*with_scalars=*/false);
+    PlanKey key(numbers_);
     (key.add(args), ...);
     const DeviceIndex device = key.device();
-    if (C10_LIKELY(device >= 0)) {
-      const Stream stream = Stream::current(device);
-      if constexpr (!kInPlace) {
-        if (general_->bound() != nullptr) {
-          const BoundPlan* plan =
-              (is_describable(args) && ...) ? general_->bound()->peek_direct(key) : nullptr;
-          return plan != nullptr ? run_bound(*plan, key, stream, args...)
-                                 : run_boxed(key, Reason::kNone, args...);
-        }
-      }
-      // In place, kernels look at what shares memory with what they write.
-      if (general_->bound() == nullptr && general_->borrows_always(device) &&
-          !(kInPlace && key.has_sharing())) {
-        const HostPlan* plan = general_->host().peek(key);
-        if (C10_LIKELY(plan != nullptr && is_simple(*plan))) {
-          return run_borrowed(*plan, stream, args...);
-        }
-      }
+    if (C10_UNLIKELY(device < 0)) return run_boxed(key, {}, args...);
+    const Stream stream = Stream::current(device);
+    if (general_->bound() != nullptr) return run_with_kernel(key, stream, args...);
+    // In place, kernels look at what shares memory with what they write.
+    if (!general_->borrows_always(device) || (kInPlace && key.has_sharing()))
+      return run_boxed(key, {}, args...);
+    const HostPlan* plan = general_->host().peek(key);
+    if (C10_LIKELY(plan != nullptr && is_simple(*plan))) {
+      return run_borrowed(plan->id, make_output(*plan, stream), stream, args...);
     }
-    return run_boxed(key, Reason::kNone, args...);
+    if (plan == nullptr && has_rules_) {
+      at::Tensor output = output_by_kind(key, stream, args...);
+      if (output.defined()) return run_borrowed(/*look=*/0, std::move(output), stream, args...);
+    }
+    return run_boxed(key, {.host_plan = plan}, args...);
   }
 
  private:
   static constexpr bool kInPlace = std::is_reference_v<Return>;
+  static constexpr bool kHasList = (std::is_same_v<Args, const at::ITensorListRef&> || ...);
   using Target = HostTarget<Return, Args...>;
   using Job = TypedJob<Return, Args...>;
 
@@ -71,28 +70,94 @@ class TypedKernel<Return(Args...)> {
     return kInPlace ? output.argument == 0 && !output.is_shaped : output.is_new();
   }
 
-  Return run_bound(const BoundPlan& plan, const PlanKey& key, const Stream& stream, Args... args) {
-    const LedgerTimer timer;
-    std::array<plug_tensor, sizeof...(Args)> tensors;
-    std::array<plug_value, sizeof...(Args)> values;
-    size_t place = 0;
-    ((values[place] = describe_value(args, tensors[place]), ++place), ...);
-    at::Tensor result = general_->bound()->run_direct(plan, stream, values);
-    if (C10_UNLIKELY(!result.defined())) return run_boxed(key, Reason::kDeclined, args...);
-    general_->count(Way::kKernel, Reason::kNone, timer);
-    return result;
+  static at::Tensor make_output(const HostPlan& plan, const Stream& stream) {
+    if constexpr (kInPlace) return {};
+    return empty_on(stream, plan.outputs[0].shape);
   }
 
-  Return run_borrowed(const HostPlan& plan, const Stream& stream, Args... args) {
+  // What all operands, and so the output of a pointwise operator, look like; null if they differ.
+  const c10::TensorImpl* common_operand(const std::remove_reference_t<Args>&... args) const {
+    if (!general_->facts().is_pointwise) return nullptr;
+    Operands operands;
+    (operands.add(args), ...);
+    return operands.common();
+  }
+
+  PlanKey kind_of(const std::remove_reference_t<Args>&... args) const {
+    PlanKey kind(numbers_, KeyOf::kKind);
+    (kind.add(args), ...);
+    return kind;
+  }
+
+  // The output of a call without a plan, as far as it can be told without running it; undefined if not. In
+  // place it is the argument.
+  at::Tensor output_by_kind(const PlanKey& key, const Stream& stream, Args... args) {
+    const CallKind* kind = general_->host().peek_kind(kind_of(args...));
+    if (kind == nullptr) return {};
+    const c10::TensorImpl* operand = common_operand(args...);
+    const at::ScalarType dtype = kind->dtype_like_operands.load(std::memory_order_relaxed);
+    at::Tensor output;
+    if (C10_LIKELY(operand != nullptr && dtype != at::ScalarType::Undefined)) {
+      if constexpr (kInPlace) {
+        output = first(args...);
+      } else {
+        output = empty_like_on(stream, *operand, dtype);
+      }
+    } else if (kind->has_shape) {
+      const ShapingScope scope;
+      output = target_.kernel.redispatch(kShapeKey, args...);
+      const bool is_alike =
+          operand != nullptr && operand->sizes() == output.sizes() && operand->strides() == output.strides();
+      if (is_alike) kind->dtype_like_operands = output.scalar_type();
+    }
+    if (output.defined()) general_->host().note_unplanned(key, output);
+    return output;
+  }
+
+  // By the plugin's kernel.
+  Return run_with_kernel(const PlanKey& key, const Stream& stream, Args... args) {
+    if constexpr (kInPlace || kHasList) {
+      return run_boxed(key, {}, args...);
+    } else {
+      BoundKernel& bound = *general_->bound();
+      if (!bound.takes_all()) return run_boxed(key, {}, args...);
+      const BoundPlan* plan = bound.peek(key);
+      if (C10_LIKELY(plan != nullptr && plan->is_direct))
+        return run_direct(empty_on(stream, plan->outputs[0]), plan->was_declined, key, stream, args...);
+      if (plan != nullptr) return run_boxed(key, {.bound_plan = plan}, args...);
+      const c10::TensorImpl* operand = common_operand(args...);
+      if (operand == nullptr) return run_boxed(key, {}, args...);
+      const BoundKind* kind = bound.peek_kind(kind_of(args...));
+      if (kind == nullptr) return run_boxed(key, {}, args...);
+      at::Tensor output = empty_like_on(stream, *operand, kind->dtype);
+      bound.note_unplanned(key, output);
+      return run_direct(std::move(output), kind->was_declined, key, stream, args...);
+    }
+  }
+
+  Return run_direct(at::Tensor output, Declined& declined, const PlanKey& key, const Stream& stream,
+                    Args... args) {
+    const LedgerTimer timer;
+    std::array<ValueRoom, sizeof...(Args)> rooms;
+    std::array<plug_value, sizeof...(Args)> arguments;
+    size_t place = 0;
+    ((arguments[place] = plug_form(args, rooms[place]), ++place), ...);
+    plug_tensor described;
+    plug_value result = plug_form(output, described);
+    described.flags |= PLUG_TENSOR_WRITTEN;
+    const Reason reason = general_->bound()->run_direct(arguments, {&result, 1}, declined, stream);
+    if (C10_UNLIKELY(reason != Reason::kNone)) return run_boxed(key, {.refusal = reason}, args...);
+    general_->count(Way::kKernel, Reason::kNone, timer);
+    return output;
+  }
+
+  // `look`: the same number means arguments and output of the same looks; 0: nothing is known.
+  Return run_borrowed(uint64_t look, at::Tensor output, const Stream& stream, Args... args) {
     const LedgerTimer timer;
     const bool later = plugin_has<&plug_runtime::host_func>(stream.device()) || is_capturing(stream);
     auto job = Job::take(target_, jobs_);
-    job->keep(plan.id, later, args...);
-    at::Tensor output;
-    if constexpr (!kInPlace) {
-      output = empty_on(stream, plan.outputs[0].shape);
-      job->set_output(output);
-    }
+    job->store(look, later, args...);
+    if constexpr (!kInPlace) job->set_output(output);
     if (later) {
       stream.enqueue(HostJobPtr(job.release()));
     } else {
@@ -106,10 +171,9 @@ class TypedKernel<Return(Args...)> {
     }
   }
 
-  // `refusal`: why the plugin's kernel does not take the call, if it has been asked.
-  Return run_boxed(const PlanKey& key, Reason refusal, Args... args) {
+  Return run_boxed(const PlanKey& key, const KnownCall& known, Args... args) {
     torch::jit::Stack stack = c10::impl::boxArgs<Args...>(args...);
-    general_->run(stack, key, refusal);
+    general_->run(stack, key, known);
     if constexpr (kInPlace) {
       return first(args...);
     } else {
@@ -122,58 +186,10 @@ class TypedKernel<Return(Args...)> {
     return argument;
   }
 
-  // A complex number needs room of its own, a large one a tag of its own; the rest fits where it is.
-  static bool is_describable(const at::Scalar& number) {
-    return !number.isComplex() && number.type() != at::ScalarType::UInt64;
-  }
-  // Nor does a list of tensors.
-  static bool is_describable(const at::ITensorListRef&) { return false; }
-  static plug_value describe_value(const at::ITensorListRef&, plug_tensor& /*room*/) { return plug_value{}; }
-  template <class T>
-  static bool is_describable(const T&) {
-    return true;
-  }
-
-  static plug_value describe_value(const at::Tensor& tensor, plug_tensor& room) {
-    if (!tensor.defined()) return plug_value{};
-    room = describe(tensor);
-    plug_value value = tagged(PLUG_VALUE_TENSOR);
-    value.as.tensors = &room;
-    return value;
-  }
-  static plug_value describe_value(const at::Scalar& number, plug_tensor& /*room*/) {
-    if (number.isFloatingPoint()) return tagged_float(number.toDouble());
-    if (number.isBoolean()) return tagged_integer(PLUG_VALUE_BOOL, number.toBool() ? 1 : 0);
-    return tagged_integer(PLUG_VALUE_INT, number.toLong());
-  }
-  static plug_value describe_value(int64_t number, plug_tensor& /*room*/) {
-    return tagged_integer(PLUG_VALUE_INT, number);
-  }
-  static plug_value describe_value(bool value, plug_tensor& /*room*/) {
-    return tagged_integer(PLUG_VALUE_BOOL, value ? 1 : 0);
-  }
-  static plug_value describe_value(at::ScalarType type, plug_tensor& /*room*/) {
-    plug_value value = tagged(PLUG_VALUE_DTYPE);
-    value.as.u = to_plug_dtype(type).value_or(0);
-    return value;
-  }
-  static plug_value describe_value(at::IntArrayRef numbers, plug_tensor& /*room*/) {
-    plug_value value{};
-    value.tag = PLUG_VALUE_INTS;
-    value.count = static_cast<uint32_t>(numbers.size());
-    value.as.ints = numbers.data();
-    return value;
-  }
-  static plug_value describe_value(at::OptionalIntArrayRef numbers, plug_tensor& room) {
-    return numbers.has_value() ? describe_value(*numbers, room) : plug_value{};
-  }
-  template <class T>
-  static plug_value describe_value(const std::optional<T>& value, plug_tensor& room) {
-    return value.has_value() ? describe_value(*value, room) : plug_value{};
-  }
-
   std::unique_ptr<OperatorKernel> general_;
   Target target_;
+  Numbers numbers_;
+  bool has_rules_;  // what is known of a kind of call tells what outputs look like
   typename Job::Pool jobs_;
 };
 

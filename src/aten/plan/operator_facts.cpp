@@ -43,6 +43,17 @@ constexpr std::string_view kHostIndices[] = {
 // Their out forms use the output as a buffer of another shape on the way, and warn about it.
 constexpr std::string_view kOutIsResized[] = {"aten::mse_loss", "aten::smooth_l1_loss"};
 
+// Whose numbers change from call to call, and are refused only where the dtype cannot hold them.
+constexpr std::string_view kTakesAnyNumber[] = {
+    "add",   "sub",  "rsub",   "mul",       "div",       "eq",          "ne",         "lt",    "le",
+    "gt",    "ge",   "clamp",  "clamp_min", "clamp_max", "addcmul",     "addcdiv",    "lerp",  "addmm",
+    "addmv", "addr", "addbmm", "baddbmm",   "fill",      "masked_fill", "index_fill", "where", "threshold",
+};
+
+// Structured operators whose kernels look at sizes of which their shape functions say nothing: how many
+// random samples there are.
+constexpr std::string_view kChecksLate[] = {"aten::fractional_max_pool2d", "aten::fractional_max_pool3d"};
+
 // Whose CPU kernels look, when they run, whether deterministic mode is on: to compute another way,
 constexpr std::string_view kHasDeterministicWay[] = {
     "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index_put",
@@ -54,6 +65,15 @@ constexpr std::string_view kRefusesDeterminism[] = {"aten::put_", "aten::max_unp
 template <size_t N>
 bool is_among(const std::string_view (&names)[N], const std::string& name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// aten::fill_, aten::_foreach_fill_: fill.
+std::string plain_name(std::string_view name) {
+  for (std::string_view prefix : {"aten::", "_foreach_"}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return std::string(name);
 }
 
 bool contains_tensor(const c10::TypePtr& type) {
@@ -116,6 +136,14 @@ bool is_scalar(const c10::TypePtr& type) {
   return type->kind() == c10::TypeKind::NumberType || type->kind() == c10::TypeKind::FloatType;
 }
 
+// Whether an argument of the type decides neither a shape nor a dtype.
+bool decides_no_shape(const c10::TypePtr& type) {
+  if (const auto* optional = type->castRaw<c10::OptionalType>())
+    return decides_no_shape(optional->getElementType());
+  return is_scalar(type) || type->kind() == c10::TypeKind::TensorType ||
+         type->kind() == c10::TypeKind::BoolType || type->kind() == c10::TypeKind::StringType;
+}
+
 bool is_mutable(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
@@ -151,17 +179,30 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   }
   is_aten = op.operator_name().getNamespace() == "aten";
   is_random = op.hasTag(at::Tag::nondeterministic_seeded);
-  shape_needs_scalars = !has_tensor_input;
+  const auto has_plain_type = [](const c10::Argument& argument) {
+    return decides_no_shape(argument.real_type());
+  };
+  is_pointwise = op.hasTag(at::Tag::pointwise) &&
+                 std::all_of(schema.arguments().begin(), schema.arguments().end(), has_plain_type);
+  if (is_among(kTakesAnyNumber, plain_name(op.operator_name().name))) numbers = Numbers::kRange;
+  // No tensor to take a shape from: arange and its like.
+  if (!has_tensor_input) numbers = Numbers::kValue;
   shape_needs_data = has_data_tag(op) || (is_out_form && shaped_by_data().contains(op.operator_name().name));
   has_deterministic_way = is_among(kHasDeterministicWay, op.operator_name().name);
   refuses_determinism = is_among(kRefusesDeterminism, op.operator_name().name);
+  checks_late = is_among(kChecksLate, op.operator_name().name);
   takes_host_indices = is_among(kHostIndices, op.operator_name().name);
+  const bool has_shape_function =
+      op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
   if (!writes_any && !is_view && return_count > 0 && returns_tensors) {
     out_form = find_out_form(op);
-    is_structured = out_form && !op.hasTag(at::Tag::view_copy) &&
-                    op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
+    is_structured = out_form && has_shape_function && !op.hasTag(at::Tag::view_copy);
     if (!is_structured || is_among(kOutIsResized, op.operator_name().name)) out_form.reset();
   }
+  is_in_place = !is_out_form && return_count == 1 && returns_tensors && writes[0] &&
+                std::count(writes.begin(), writes.end(), true) == 1;
+  // In place, others than the pointwise ones may copy what they have computed beside their argument into it.
+  if (is_in_place && is_pointwise) is_structured = has_shape_function;
 }
 
 }  // namespace torchplug::aten

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/namespaces.h"
+#include "aten/plan/plan_key.h"
 
 namespace torchplug::aten {
 
@@ -27,16 +27,21 @@ struct OperatorFacts {
   bool is_random = false;
   bool is_out_form = false;
   bool is_aten = false;
+  // Each element of the result is made of those in the same place, and nothing among the arguments but
+  // tensors and numbers could give it a shape or a dtype.
+  bool is_pointwise = false;
   std::vector<bool> is_number;  // by argument: a Scalar or a float
   bool returns_tensors = true;  // every return is one tensor
   bool makes_object = false;    // some return is an object of a class
   bool shape_needs_data = false;
-  bool shape_needs_scalars = false;    // no tensor to take a shape from: arange and its like
+  Numbers numbers = Numbers::kClass;   // what of its numbers decides what it gives, or that it refuses
   bool takes_host_indices = false;     // index tensors may be on the host
   bool has_deterministic_way = false;  // another algorithm while deterministic mode is on
   bool refuses_determinism = false;    // an error or a warning while it is on
-  // Whether PyTorch's own C++ shape function can be had through the dispatcher.
+  bool is_in_place = false;            // writes its first argument and returns it
+  // Whether PyTorch's own C++ shape function can be had through the dispatcher (shape.h).
   bool is_structured = false;
+  bool checks_late = false;  // its kernel refuses sizes that the shape function takes
   // For a structured operator, the form that writes into given tensors: the same code as the functional
   // form. Out forms written by hand are not trusted to be.
   std::optional<c10::OperatorHandle> out_form;

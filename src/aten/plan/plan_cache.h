@@ -1,10 +1,11 @@
 #pragma once
-// The plans of one operator, found by key. Bounded: an operator called with ever new shapes forgets
-// its plans and learns again. Any thread may use it; a plan in use outlives its place in the cache.
-// Every thread remembers the plan it asked for last, of each operator: to find that one again takes a
-// comparison, no lock and no reference.
+// The plans of one operator, found by key. Bounded: an operator that has too many forgets them and learns
+// again. Any thread may use it; a plan in use outlives its place in the cache. Every thread remembers the
+// plan it asked for last, of each operator: to find that one again takes a comparison, no lock and no
+// reference.
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -58,9 +59,11 @@ class PlanCache {
     return plan;
   }
 
-  std::shared_ptr<const Plan> find(const PlanKey& key) const {
-    const auto entry = find_entry(key);
-    return entry == nullptr ? nullptr : entry->plan;
+  // The plan that peek() has just given, for good.
+  std::shared_ptr<const Plan> own(const Plan& peeked) const {
+    const RecentPlans::Slot& slot = RecentPlans::slot_of(id_);
+    TORCH_INTERNAL_ASSERT_DEBUG_ONLY(slot.plan == &peeked);
+    return {slot.entry, &peeked};
   }
 
   void insert(const PlanKey& key, std::shared_ptr<const Plan> plan) {
@@ -89,6 +92,20 @@ class PlanCache {
   const uint64_t id_ = RecentPlans::next_cache();
   mutable SpinLock plans_lock_;
   std::unordered_map<uint64_t, std::shared_ptr<const Entry>> plans_;
+};
+
+// Calls that were carried out without a plan. Of one that comes again a plan is made; those that are never
+// repeated, with ever new shapes, cost none.
+class UnplannedCalls {
+ public:
+  // Whether such a call was here before, as far as is remembered.
+  bool has_met(const PlanKey& key) {
+    const uint64_t hash = key.hash();
+    return hashes_[hash % hashes_.size()].exchange(hash, std::memory_order_relaxed) == hash;
+  }
+
+ private:
+  std::array<std::atomic<uint64_t>, 32> hashes_{};
 };
 
 }  // namespace torchplug::aten

@@ -4,8 +4,11 @@
 #include <c10/core/DefaultDtype.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <sstream>
+#include <utility>
 
 namespace torchplug::aten {
 namespace {
@@ -18,8 +21,7 @@ uint64_t fold(uint64_t hash, uint64_t word) {
 }
 
 enum Kind : uint64_t {
-  kNone = 1,
-  kInt = 4,  // after kTensorKind and kUndefinedKind
+  kInt = 4,  // after those in the header
   kBool,
   kFloat,
   kComplex,
@@ -30,23 +32,66 @@ enum Kind : uint64_t {
   kOther,
 };
 
+bool is_scalar(const c10::IValue& value) { return value.isScalar() || value.isUnsigned(); }
+
 uint64_t bit(bool value, int place) { return static_cast<uint64_t>(value) << place; }
 
-// What an argument is, without what PlanKey adds about its shape.
-uint64_t kind_word(const c10::IValue& value) {
-  if (value.isTensor() && value.toTensor().defined()) {
-    const c10::TensorImpl& tensor = *value.toTensor().unsafeGetTensorImpl();
-    return fold(tensor_word(tensor, tensor.device()), tensor.key_set().raw_repr());
+// The largest magnitudes that dtypes hold: integers of 8 to 64 bits, of which the negative ones reach
+// further, the floats of 8 and 16 bits, float32, float64.
+constexpr std::array kLimits{127.0,
+                             128.0,
+                             240.0,
+                             255.0,
+                             448.0,
+                             32767.0,
+                             32768.0,
+                             57344.0,
+                             65504.0,
+                             65535.0,
+                             2147483647.0,
+                             2147483648.0,
+                             4294967295.0,
+                             0x1p63 - 1024,
+                             0x1p63,
+                             0x1p64 - 2048,
+                             0x1.fep127,
+                             0x1.fffffep127,
+                             0x1.fffffffffffffp1023};
+
+// What every dtype of four bytes or more holds.
+constexpr double kWide = 2147483647;
+
+// How many limits it exceeds.
+uint64_t range_of(double magnitude) {
+  if (C10_LIKELY(!(magnitude > kLimits[0]))) return 0;
+  const auto* limit = std::lower_bound(kLimits.begin(), kLimits.end(), magnitude);
+  return static_cast<uint64_t>(limit - kLimits.begin());
+}
+
+// What operators ask of a number: whether it is negative, zero, a proper fraction or one, and which dtypes
+// are too small for it.
+uint64_t class_of(double value) {
+  enum Size : uint64_t { kNotANumber, kZero, kFraction, kOne, kLarge };
+  const double magnitude = std::abs(value);
+  const uint64_t sign = bit(value < 0, 0);
+  if (magnitude == 0) return kZero << 1;
+  if (magnitude < 1) return kFraction << 1 | sign;
+  if (magnitude == 1) return kOne << 1 | sign;
+  return std::isnan(value) ? kNotANumber << 1 : (kLarge + range_of(magnitude)) << 1 | sign;
+}
+
+// What the kind of a call says about how a tensor lies in memory.
+uint64_t layout_bits(const c10::TensorImpl& tensor) {
+  uint64_t bits = bit(tensor.is_contiguous(), 48) | bit(tensor.is_non_overlapping_and_dense(), 49) |
+                  bit(tensor.numel() == 0, 50);
+  if (tensor.dim() == 4) {
+    bits |= bit(tensor.is_contiguous(at::MemoryFormat::ChannelsLast), 51) |
+            bit(tensor.is_strides_like_channels_last(), 52);
+  } else if (tensor.dim() == 5) {
+    bits |= bit(tensor.is_contiguous(at::MemoryFormat::ChannelsLast3d), 51) |
+            bit(tensor.is_strides_like_channels_last_3d(), 52);
   }
-  if (value.isBool()) return kBool | static_cast<uint64_t>(value.toBool()) << 8;
-  if (value.isString()) return kText | std::hash<std::string_view>{}(value.toStringView()) << 8;
-  if (value.isList()) {
-    uint64_t hash = kList | value.toListRef().size() << 8;
-    for (const c10::IValue& item : value.toListRef()) hash = fold(hash, kind_word(item));
-    return hash;
-  }
-  return kOther | static_cast<uint64_t>(value.isNone()) << 8 | static_cast<uint64_t>(value.isInt()) << 9 |
-         static_cast<uint64_t>(value.isDouble()) << 10 | static_cast<uint64_t>(value.isTensor()) << 11;
+  return bits;
 }
 
 }  // namespace
@@ -58,25 +103,30 @@ uint64_t PlanKey::context_word() {
          bit(context.deterministicAlgorithms(), 8);
 }
 
-PlanKey::PlanKey(Arguments arguments, bool with_scalars, const std::vector<bool>& is_number)
-    : PlanKey(with_scalars) {
+PlanKey::PlanKey(Arguments arguments, Numbers numbers, const std::vector<bool>& is_number, KeyOf of)
+    : PlanKey(numbers, of) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::IValue& value = arguments[i];
-    const bool is_kind = i < is_number.size() && is_number[i] && !with_scalars;
-    if (is_kind && value.isInt()) {
-      push(kInt);
-    } else if (is_kind && value.isBool()) {
-      push(kBool);
+    const bool is_one = i < is_number.size() && is_number[i] && is_scalar(value);
+    if (is_one && numbers != Numbers::kValue) {
+      add(value.toScalar());
     } else {
       add(value);
     }
   }
 }
 
-uint64_t PlanKey::hash() const {
+uint64_t PlanKey::hash_of_words() const {
   uint64_t hash = 0;
   for (uint64_t word : words_) hash = fold(hash, word);
   return hash;
+}
+
+void PlanKey::add_kind(const c10::TensorImpl& tensor, c10::Device device) {
+  uint64_t* word = add_room(2);
+  word[0] = tensor_word(tensor, device) | layout_bits(tensor);
+  word[1] = tensor.key_set().raw_repr();
+  note_place(tensor, device);
 }
 
 void PlanKey::add_text(std::string_view text) {
@@ -88,14 +138,18 @@ void PlanKey::add_text(std::string_view text) {
   }
 }
 
+uint64_t PlanKey::integer_word(int64_t number) const {
+  return of_ == KeyOf::kCall ? static_cast<uint64_t>(number) : class_of(static_cast<double>(number));
+}
+
 void PlanKey::add(int64_t number) {
   push(kInt);
-  push(static_cast<uint64_t>(number));
+  push(integer_word(number));
 }
 
 void PlanKey::add(c10::IntArrayRef numbers) {
   push(kList | numbers.size() << 8);
-  for (int64_t number : numbers) push(static_cast<uint64_t>(number));
+  for (int64_t number : numbers) push(integer_word(number));
 }
 
 void PlanKey::add(const at::ITensorListRef& tensors) {
@@ -105,37 +159,73 @@ void PlanKey::add(const at::ITensorListRef& tensors) {
 
 void PlanKey::add(bool value) { push(kBool | static_cast<uint64_t>(value) << 8); }
 
-// What a number is decides dtypes, its value does not.
+// With how it compares with the number before it: ranges are checked.
+void PlanKey::add_number(uint64_t kind, double value) {
+  if (numbers_ == Numbers::kRange) {
+    const double magnitude = std::abs(value);
+    const bool fits = magnitude <= (has_narrow_ ? kLimits[0] : kWide);
+    push(fits ? kind : kind | range_of(magnitude) << 16 | bit(value < 0, 15));
+    return;
+  }
+  const double before = std::exchange(last_number_, value);
+  uint64_t order = 0;
+  if (std::exchange(has_number_, true)) order = value < before ? 1 : value == before ? 2 : 3;
+  push(kind | order << 8 | class_of(value) << 16);
+}
+
 void PlanKey::add(const c10::Scalar& number) {
   if (number.isFloatingPoint()) {
-    push(kFloat);
+    add_number(kFloat, number.toDouble());
   } else if (number.isComplex()) {
-    push(kComplex);
+    add_number(kComplex, number.toComplexDouble().real());
+    add_number(kComplex, number.toComplexDouble().imag());
   } else if (number.isBoolean()) {
     push(kBool);
+  } else if (number.type() == at::ScalarType::UInt64) {
+    add_number(kOther, static_cast<double>(number.toUInt64()));
   } else {
-    push(number.type() == at::ScalarType::UInt64 ? kOther : kInt);
+    add_number(kInt, static_cast<double>(number.toLong()));
   }
+}
+
+void PlanKey::add_double(double value) { push(std::bit_cast<uint64_t>(value)); }
+
+// Numbers in a list are not compared with each other.
+void PlanKey::add_list(const c10::IValue& list) {
+  const auto items = list.toListRef();
+  push(kList | items.size() << 8);
+  const bool is_exact = list.isIntList();
+  for (const c10::IValue& item : items) {
+    if (is_exact) {
+      push(integer_word(item.toInt()));
+    } else if (is_scalar(item) && !item.isBool() && numbers_ != Numbers::kValue) {
+      has_number_ = false;
+      add(item.toScalar());
+    } else {
+      add(item);
+    }
+  }
+  has_number_ = false;
 }
 
 void PlanKey::add(const c10::IValue& value) {
   if (value.isTensor()) {
     add(value.toTensor());
   } else if (value.isNone()) {
-    push(kNone);
+    push(kNoneKind);
   } else if (value.isInt()) {
     add(value.toInt());
   } else if (value.isBool()) {
     add(value.toBool());
+  } else if (is_scalar(value) && numbers_ != Numbers::kValue) {
+    add(value.toScalar());
   } else if (value.isDouble()) {
     push(kFloat);
-    if (with_scalars_) push(std::bit_cast<uint64_t>(value.toDouble()));
+    add_double(value.toDouble());
   } else if (value.isComplexDouble()) {
     push(kComplex);
-    if (with_scalars_) {
-      push(std::bit_cast<uint64_t>(value.toComplexDouble().real()));
-      push(std::bit_cast<uint64_t>(value.toComplexDouble().imag()));
-    }
+    add_double(value.toComplexDouble().real());
+    add_double(value.toComplexDouble().imag());
   } else if (value.isString()) {
     add_text(value.toStringView());
   } else if (value.isDevice()) {
@@ -145,9 +235,7 @@ void PlanKey::add(const c10::IValue& value) {
   } else if (value.isGenerator()) {
     push(kGenerator);
   } else if (value.isList()) {
-    const auto items = value.toListRef();
-    push(kList | items.size() << 8);
-    for (const c10::IValue& item : items) add(item);
+    add_list(value);
   } else {
     // Its text is exact, if slow; no operator of aten comes here.
     push(kOther);
@@ -155,12 +243,6 @@ void PlanKey::add(const c10::IValue& value) {
     text << value;
     add_text(text.str());
   }
-}
-
-uint64_t kind_of_call(Arguments arguments) {
-  uint64_t hash = PlanKey(/*with_scalars=*/false).hash();
-  for (const c10::IValue& value : arguments) hash = fold(hash, kind_word(value));
-  return hash;
 }
 
 }  // namespace torchplug::aten

@@ -1,7 +1,11 @@
 #pragma once
-// Everything about a call that can decide what its outputs look like, as one run of words.
-// Two calls of an operator with equal keys have outputs of equal dtype, sizes and strides. Made for every
-// call: what a plan already knows about the call's devices need not be looked at again.
+// Everything about a call that can decide what its outputs look like, or whether it is refused, as one run of
+// words. Two calls of an operator with equal keys have outputs of equal dtype, sizes and strides. Made for
+// every call: what a plan already knows about the call's devices need not be looked at again.
+//
+// Numbers (Scalars and floats) do not count by their value, but by what an operator may ask of them before it
+// computes. So a call with a learning rate never met before has a key that has been, and one with a negative
+// probability has not.
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/ivalue.h>
@@ -15,16 +19,36 @@
 
 namespace torchplug::aten {
 
+// How much of a call counts: all of it, or its kind, which is everything but sizes and strides. Of those the
+// kind has only whether there are elements, and how they lie in memory: contiguous, channels last, with gaps.
+// Integers, which may be sizes, count in it as numbers do.
+enum class KeyOf { kCall, kKind };
+
+// What counts of a number besides its kind (integer, float, ...).
+enum class Numbers {
+  kRange,  // which dtypes can hold it, of those that the tensors before it might have
+  kClass,  // also its sign, whether it is below, at or above one, and which of two is larger
+  kValue
+};
+
+inline constexpr uint64_t kNoneKind = 1;
+inline constexpr uint64_t kTensorKind = 2;
+inline constexpr uint64_t kUndefinedKind = 3;
+
 class PlanKey {
  public:
-  // `is_number`: which arguments are Scalars, of which only the kind counts unless `with_scalars`.
-  PlanKey(Arguments arguments, bool with_scalars, const std::vector<bool>& is_number = {});
+  // `is_number`: which arguments are Scalars or floats: an integer may be either that or a size.
+  PlanKey(Arguments arguments, Numbers numbers, const std::vector<bool>& is_number = {},
+          KeyOf of = KeyOf::kCall);
 
-  // For callers that have the arguments unboxed: begin with nothing, then add each in order.
-  explicit PlanKey(bool with_scalars) : with_scalars_(with_scalars) { push(context_word()); }
+  // For callers that have the arguments unboxed: begin with nothing, then add each in order. The key is that
+  // of the same arguments boxed.
+  explicit PlanKey(Numbers numbers, KeyOf of = KeyOf::kCall) : numbers_(numbers), of_(of) {
+    push(context_word());
+  }
   inline void add(const at::Tensor& given);
   void add(const c10::IValue& value);
-  // A number that counts by its kind alone.
+  // A number that does not count by its value.
   void add(const c10::Scalar& number);
   void add(int64_t number);
   void add(bool value);
@@ -44,7 +68,11 @@ class PlanKey {
            std::memcmp(words.data(), words_.data(), words_.size() * sizeof(uint64_t)) == 0;
   }
   bool operator==(const PlanKey& other) const { return words() == other.words(); }
-  uint64_t hash() const;
+  // Of all words; to be asked for when all are there.
+  uint64_t hash() const {
+    if (hash_ == 0) hash_ = hash_of_words();
+    return hash_;
+  }
 
   // The device of the call's tensors, if there is just one and all tensors are on it but for single
   // numbers on the host; -1 if it takes a closer look.
@@ -60,6 +88,12 @@ class PlanKey {
 
  private:
   static uint64_t context_word();
+  uint64_t hash_of_words() const;
+  uint64_t integer_word(int64_t number) const;
+  void add_kind(const c10::TensorImpl& tensor, c10::Device device);
+  void add_number(uint64_t kind, double value);
+  void add_double(double value);
+  void add_list(const c10::IValue& list);
   void push(uint64_t word) { words_.push_back(word); }
   inline uint64_t* add_room(size_t count);
   inline void note_place(const c10::TensorImpl& tensor, c10::Device device);
@@ -67,30 +101,32 @@ class PlanKey {
   void add_text(std::string_view text);
   template <class Optional>
   void add_optional(const Optional& value) {
-    push(value.has_value() ? 1 : 0);
-    if (value.has_value()) add(*value);
+    if (value.has_value()) {
+      add(*value);
+    } else {
+      push(kNoneKind);
+    }
   }
 
   // Left uninitialised: a key takes no more time than it has words.
   c10::SmallVector<uint64_t, 64> words_;
   // The tensors met so far, the first on each storage.
   c10::SmallVector<const c10::TensorImpl*, 6> tensors_;
-  bool with_scalars_;
+  mutable uint64_t hash_ = 0;
+  double last_number_ = 0;
+  bool has_number_ = false;  // the argument before is last_number_
+  Numbers numbers_;
+  KeyOf of_;
   bool is_mixed_ = false;
   bool has_mask_ = false;
+  bool has_narrow_ = false;
   bool has_sharing_ = false;
   bool has_host_tensor_ = false;
   bool has_host_scalar_ = false;
   DeviceIndex device_ = -1;
 };
 
-// Which kinds of arguments a call has, whatever their sizes and strides.
-uint64_t kind_of_call(Arguments arguments);
-
 // The hot part.
-
-inline constexpr uint64_t kTensorKind = 2;
-inline constexpr uint64_t kUndefinedKind = 3;
 
 // With the dispatch keys, all about a tensor but its sizes and strides.
 inline uint64_t tensor_word(const c10::TensorImpl& tensor, c10::Device device) {
@@ -98,6 +134,19 @@ inline uint64_t tensor_word(const c10::TensorImpl& tensor, c10::Device device) {
          static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << 16 |
          static_cast<uint64_t>(device.type()) << 24 |
          static_cast<uint64_t>(tensor.is_wrapped_number()) << 32 | static_cast<uint64_t>(tensor.dim()) << 40;
+}
+
+// Of one or two bytes: it may be too small for a number.
+constexpr bool is_narrow(c10::ScalarType type) {
+  using enum c10::ScalarType;
+  constexpr uint64_t kAll = [] {
+    uint64_t bits = 0;
+    for (c10::ScalarType one : {Byte, Char, Short, UInt16, Half, BFloat16, Float8_e5m2, Float8_e4m3fn,
+                                Float8_e5m2fnuz, Float8_e4m3fnuz, Float8_e8m0fnu})
+      bits |= uint64_t{1} << static_cast<int>(one);
+    return bits;
+  }();
+  return (kAll >> static_cast<int>(type) & 1) != 0;
 }
 
 inline uint64_t byte_offset(const c10::TensorImpl& tensor) {
@@ -117,6 +166,10 @@ void PlanKey::add(const at::Tensor& given) {
     return;
   }
   const c10::Device device = tensor.device();
+  if (C10_UNLIKELY(of_ == KeyOf::kKind)) {
+    add_kind(tensor, device);
+    return;
+  }
   const c10::IntArrayRef sizes = tensor.sizes();
   const c10::IntArrayRef strides = tensor.strides();
   uint64_t* word = add_room(2 + 2 * sizes.size());
@@ -133,6 +186,7 @@ void PlanKey::add(const at::Tensor& given) {
 void PlanKey::note_place(const c10::TensorImpl& tensor, c10::Device device) {
   const c10::ScalarType type = c10::typeMetaToScalarType(tensor.dtype());
   has_mask_ = has_mask_ || type == at::kBool || type == at::kByte;
+  has_narrow_ = has_narrow_ || is_narrow(type);
   if (C10_LIKELY(device.type() == kDeviceType)) {
     is_mixed_ = is_mixed_ || (device_ >= 0 && device_ != device.index());
     device_ = device.index();

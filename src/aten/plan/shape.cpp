@@ -3,7 +3,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty_strided.h>
-#include <ATen/record_function.h>
 
 #include <utility>
 
@@ -14,23 +13,7 @@
 namespace torchplug::aten {
 namespace {
 
-thread_local bool shaping = false;
-
-class ShapingScope {
- public:
-  ShapingScope() : before_(std::exchange(shaping, true)) {}
-  ~ShapingScope() { shaping = before_; }
-  ShapingScope(const ShapingScope&) = delete;
-  ShapingScope& operator=(const ShapingScope&) = delete;
-
- private:
-  bool before_;
-};
-
-// PyTorch gives every backend that has no kernel of its own for a structured operator a composite
-// one: shape function, at::empty_strided for the results, then the out form. A backend that nobody
-// uses is how to call it.
-constexpr c10::DispatchKeySet kNobody{c10::DispatchKey::PrivateUse2};
+constinit thread_local bool shaping = false;
 
 std::vector<OutputShape> shapes_of(Arguments results) {
   std::vector<OutputShape> shapes;
@@ -93,20 +76,25 @@ OutputShape OutputShape::none() {
   return shape;
 }
 
-// Nobody called the operators that tell a shape: a profile shows each operator once.
-using Unseen = at::DisableRecordFunctionGuard;
+// PyTorch gives every backend that has no kernel of its own for a structured operator a composite one: shape
+// function, at::empty_strided for the results, then the out form, which is ours again. kShapeKey is that of a
+// backend that nobody uses.
+ShapingScope::ShapingScope() : before_(std::exchange(shaping, true)) {
+  if (at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) unseen_.emplace();
+}
 
-std::vector<OutputShape> shape_structured(const OperatorFacts& facts, Arguments arguments) {
-  const Unseen unseen;
+ShapingScope::~ShapingScope() { shaping = before_; }
+
+torch::jit::Stack shape_structured(const OperatorFacts& facts, Arguments arguments) {
   torch::jit::Stack stack(arguments.begin(), arguments.end());
   const ShapingScope scope;
-  facts.handle.redispatchBoxed(kNobody, &stack);
-  return shapes_of(stack);
+  facts.handle.redispatchBoxed(kShapeKey, &stack);
+  return stack;
 }
 
 std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
-  if (facts.is_structured) return shape_structured(facts, arguments);
-  const Unseen unseen;
+  if (facts.is_structured) return shapes_of(shape_structured(facts, arguments));
+  const at::DisableRecordFunctionGuard unseen;
   const HostScope scope;
   try {
     return shape_by_meta(facts, arguments);
@@ -115,13 +103,27 @@ std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments argumen
   }
 }
 
-at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
+namespace {
+
+c10::Storage storage_on(const Stream& stream, size_t bytes) {
   DeviceAllocator& allocator = DeviceAllocator::instance();
-  c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(shape.bytes),
-      allocator.allocate_on(stream, shape.bytes), &allocator, /*resizable=*/true));
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                               static_cast<int64_t>(bytes),
+                                               allocator.allocate_on(stream, bytes), &allocator,
+                                               /*resizable=*/true);
+}
+
+}  // namespace
+
+at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
-      c10::make_intrusive<DeviceTensorImpl>(std::move(storage), *shape.prototype)));
+      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, shape.bytes), *shape.prototype)));
+}
+
+at::Tensor empty_like_on(const Stream& stream, const c10::TensorImpl& dense, at::ScalarType dtype) {
+  const size_t bytes = static_cast<size_t>(dense.numel()) * c10::elementSize(dtype);
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
+      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, bytes), dtype, dense)));
 }
 
 bool is_shaping() { return shaping; }

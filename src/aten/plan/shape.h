@@ -2,7 +2,10 @@
 // What the outputs of an operator would look like, found out without computing them.
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+#include <ATen/record_function.h>
 
+#include <optional>
 #include <vector>
 
 #include "aten/plan/operator_facts.h"
@@ -21,6 +24,11 @@ struct OutputShape {
   size_t bytes = 0;                                // of a storage that holds it
   c10::intrusive_ptr<DeviceTensorImpl> prototype;  // of tensors of this shape
 
+  // Whether a tensor has these sizes and strides.
+  bool looks_like(const c10::TensorImpl& tensor) const {
+    return tensor.sizes() == sizes && tensor.strides() == strides;
+  }
+
   static OutputShape of(const at::Tensor& tensor);
   static OutputShape none();
 };
@@ -28,16 +36,37 @@ struct OutputShape {
 // An uninitialised device tensor of the shape, with memory from the given stream.
 at::Tensor empty_on(const Stream& stream, const OutputShape& shape);
 
-// By PyTorch's own C++ shape functions, which the CPU's kernels use too: no Python, a microsecond or
-// two. Throws what the operator throws for such arguments. Needs facts.is_structured.
-std::vector<OutputShape> shape_structured(const OperatorFacts& facts, Arguments arguments);
+// The same, of the shape of another tensor, which has no gaps.
+at::Tensor empty_like_on(const Stream& stream, const c10::TensorImpl& dense, at::ScalarType dtype);
+
+// PyTorch's own C++ shape functions, which the CPU's kernels use too: no Python, half a microsecond. An
+// operator with facts.is_structured is called with kShapeKey in a ShapingScope: throws what it throws for
+// such arguments, else returns outputs on the device that nobody has filled, or, in place, its argument as it
+// was.
+inline constexpr c10::DispatchKeySet kShapeKey{c10::DispatchKey::PrivateUse2};
+
+class ShapingScope {
+ public:
+  ShapingScope();
+  ~ShapingScope();
+  ShapingScope(const ShapingScope&) = delete;
+  ShapingScope& operator=(const ShapingScope&) = delete;
+
+ private:
+  // Nobody called the operators that tell a shape: a profile shows each operator once.
+  std::optional<at::DisableRecordFunctionGuard> unseen_;
+  bool before_;
+};
+
+// The same for an operator with boxed arguments.
+torch::jit::Stack shape_structured(const OperatorFacts& facts, Arguments arguments);
 
 // As above where it can be had, else by the meta kernel, else by running the CPU's kernel on copies of
 // the arguments. Slow: for a plan, once. Needs a functional operator.
 std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream);
 
-// Whether the calling thread is inside shape_structured: an operator asked to fill outputs leaves them
-// as they are.
+// Whether the calling thread is inside a ShapingScope: an operator asked to fill outputs leaves them as they
+// are.
 bool is_shaping();
 
 }  // namespace torchplug::aten
