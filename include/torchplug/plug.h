@@ -44,7 +44,7 @@
 **     plugin. The library is never unloaded. After fork() the child makes no
 **     calls.
 **  9. Life.  The entry point and device_count start no thread and open no
-**     context; device_open does.
+**     context; device_info, which is not called to count, and device_open may.
 */
 #ifndef TORCHPLUG_PLUG_H
 #define TORCHPLUG_PLUG_H

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "memory/address_index.h"
 #include "memory/block_pool.h"
 #include "memory/foreign_memory.h"
@@ -40,10 +39,7 @@ Choices& choices() {
   return instance;
 }
 
-bool caching_is_forbidden() {
-  const char* value = std::getenv("TORCHPLUG_NO_MEMORY_CACHING");
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-}
+bool caching_is_forbidden() { return flag_setting("TORCHPLUG_NO_MEMORY_CACHING"); }
 
 BlockPool& make_pool_of(DeviceIndex device) {
   Choices& chosen = choices();
@@ -170,17 +166,17 @@ void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream)
 }
 
 c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(DeviceIndex device) {
-  device_info(device);
+  check_device(device);
   return pool_of(device).stats();
 }
 
 void DeviceAllocator::resetAccumulatedStats(DeviceIndex device) {
-  device_info(device);
+  check_device(device);
   pool_of(device).reset_accumulated_stats();
 }
 
 void DeviceAllocator::resetPeakStats(DeviceIndex device) {
-  device_info(device);
+  check_device(device);
   pool_of(device).reset_peak_stats();
 }
 

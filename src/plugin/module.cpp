@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "base/utf8.h"
 
 namespace torchplug::plugin {
@@ -193,7 +194,10 @@ Module& load_module(const std::string& path) {
               "': ", std::strerror(errno), ".");
   std::lock_guard lock(modules_lock);
   std::unique_ptr<Module>& module = modules[{file.st_dev, file.st_ino}];
-  if (module == nullptr) module = open_module(resolved);
+  if (module == nullptr) {
+    check_settings();
+    module = open_module(resolved);
+  }
   return *module;
 }
 

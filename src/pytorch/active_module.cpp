@@ -46,6 +46,11 @@ void choose_module(const std::string& name, const std::string& path, void (*prep
   }
 }
 
+void forget_choice() noexcept {
+  set_module_loader(nullptr);
+  choice.store(nullptr, std::memory_order_release);
+}
+
 bool is_module_chosen() noexcept { return choice.load(std::memory_order_acquire) != nullptr; }
 
 bool is_module_loaded() noexcept { return active.load(std::memory_order_acquire) != nullptr; }

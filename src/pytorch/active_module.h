@@ -14,6 +14,8 @@ namespace torchplug::pytorch {
 // Names the device and the plugin behind it. `prepare` is called once, when the plugin has been loaded.
 // Throws, naming both, if another plugin was chosen before.
 void choose_module(const std::string& name, const std::string& path, void (*prepare)(Module&));
+// Takes the choice back, for a plugin that could not be loaded before anything was made of it.
+void forget_choice() noexcept;
 bool is_module_chosen() noexcept;
 bool is_module_loaded() noexcept;
 

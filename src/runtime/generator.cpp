@@ -145,7 +145,7 @@ PhiloxGenerator* PhiloxGenerator::clone_impl() const {
 
 const at::Generator& default_generator(DeviceIndex device) {
   const DeviceIndex index = device < 0 ? current_device() : device;
-  device_info(index);
+  check_device(index);
   Generators& generators = default_generators();
   std::lock_guard lock(generators.lock);
   return generators.of(index);
@@ -163,7 +163,7 @@ void seed_default_generators(uint64_t seed) {
 
 at::Generator new_generator(DeviceIndex device) {
   const DeviceIndex index = device < 0 ? current_device() : device;
-  device_info(index);
+  check_device(index);
   return at::make_generator<PhiloxGenerator>(index);
 }
 

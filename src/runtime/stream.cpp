@@ -126,12 +126,12 @@ void release_job(void* argument) { static_cast<HostJob*>(argument)->release(); }
 }  // namespace
 
 Stream Stream::current(DeviceIndex device) {
-  if (C10_UNLIKELY(!is_open(device))) device_info(device);
+  if (C10_UNLIKELY(!is_open(device))) check_device(device);
   return {device, current_ids[static_cast<size_t>(device)]};
 }
 
 Stream Stream::default_of(DeviceIndex device) {
-  device_info(device);
+  check_device(device);
   return {device, 0};
 }
 

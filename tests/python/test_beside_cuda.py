@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from helpers import assert_equal, still_works
+from helpers import assert_equal, output_of, still_works
 
 pytestmark = [
     pytest.mark.accelerator("it is another device than CUDA"),
@@ -18,6 +18,32 @@ VALUES = {
     "complex": lambda: torch.tensor([1 + 2j]).conj(),
     "bool": lambda: torch.tensor([True, False]),
 }
+
+
+FIRST_USE = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    x = torch.arange(3.0, device=device)
+    before = len(caught)
+    y = x.cuda() + torch.ones(3).cuda()
+print(y.tolist(), before, *(warning.message for warning in caught))
+"""
+
+
+def test_the_first_use_of_cuda_is_one_warning_that_says_what_fails(device):
+    output = output_of(FIRST_USE, device)
+    assert output.startswith("[1.0, 2.0, 3.0] 0 PyTorch's 'cuda' is used beside")
+    assert "backward()" in output and len(output.splitlines()) == 1
+
+
+def test_backward_still_fails_on_cuda_and_works_on_the_device(device):
+    """When this fails, torchplug._beside has to go."""
+    x = torch.ones(3, device=device, requires_grad=True)
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="INTERNAL ASSERT"):
+        (torch.ones(3, device="cuda", requires_grad=True) * 2).sum().backward()
 
 
 @pytest.mark.parametrize("non_blocking", [False, True])

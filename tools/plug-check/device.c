@@ -14,6 +14,12 @@ static int count_entries(const char *folder) {
   return count;
 }
 
+/* device_info and device_open are called when a device is asked about or used, not
+ * before. */
+#define COUNT_WITHOUT_DRIVER                                                           \
+  "count without the driver (files under /sys or /dev, a management library, a child " \
+  "process that ends), and start it in device_info or device_open"
+
 static void entry(void) {
   const int threads = count_entries("/proc/self/task");
   const int files = count_entries("/proc/self/fd");
@@ -25,10 +31,12 @@ static void entry(void) {
   const int more_threads = count_entries("/proc/self/task") - threads;
   const int more_files = count_entries("/proc/self/fd") - files;
   expect(more_threads == 0,
-         "the entry point and device_count started %d threads; device_open may",
+         "the entry point and device_count started %d threads, which no forked child "
+         "has; " COUNT_WITHOUT_DRIVER,
          more_threads);
   expect(more_files == 0,
-         "the entry point and device_count opened %d files; device_open may", more_files);
+         "the entry point and device_count opened %d files; " COUNT_WITHOUT_DRIVER,
+         more_files);
 }
 
 static void whole_group(const char *name, const void *const *members, int count) {

@@ -103,6 +103,8 @@ def show_levels(console: Console, facts: dict[str, Any]) -> None:
     dtypes = list(dict.fromkeys(t for device in facts["devices"] for t in device["dtypes"]))
     if names and dtypes:
         table.add_row("", "for", shorten(dtypes))
+    if facts["options"]:
+        table.add_row("options", "reads", ", ".join(facts["options"]))
     output.put(console, Padding(table, (0, 0, 0, 2), expand=False))
 
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "plugin/layer.h"
 #include "plugin/layers/fault_list.h"
 
@@ -230,7 +230,7 @@ class FaultLayer {
 
 void insert_fault(Module& module) {
   module.faults = immortal<FaultLayer>(module.runtime, module.host);
-  const char* text = std::getenv("TORCHPLUG_FAULT");
+  const char* text = text_setting("TORCHPLUG_FAULT");
   set_faults(module, text == nullptr ? "" : text);
   insert_layer(module.runtime, *module.faults);
   insert_kernel_layer(module.kernels, *module.faults);

@@ -3,9 +3,9 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
+#include "base/settings.h"
 #include "plugin/layers/fault.h"
 #include "plugin/layers/serialize.h"
 #include "plugin/layers/validate.h"
@@ -32,7 +32,7 @@ const NamedLayer& find_layer(const std::string& name, const char* wish) {
 
 void apply_layers(Module& module) {
   if ((module.flags & PLUG_SERIALIZE) != 0) serialize(module);
-  const char* wish = std::getenv("TORCHPLUG_LAYERS");
+  const char* wish = text_setting("TORCHPLUG_LAYERS");
   if (wish == nullptr) return;
   std::vector<const NamedLayer*> chosen;
   std::istringstream words(wish);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "plugin/host.h"
 
 namespace torchplug::plugin {
@@ -76,12 +77,8 @@ Found& found() {
 Mode mode = Mode::kError;
 
 Mode read_mode() {
-  const char* wish = std::getenv("TORCHPLUG_VALIDATE");
-  const std::string_view word = wish == nullptr ? "error" : wish;
-  if (word == "error") return Mode::kError;
-  if (word == "log") return Mode::kLog;
-  if (word == "abort") return Mode::kAbort;
-  TORCH_CHECK(false, "TORCHPLUG_VALIDATE is '", word, "'. It is one of error, log and abort.");
+  const std::string_view word = choice_setting("TORCHPLUG_VALIDATE");
+  return word == "log" ? Mode::kLog : word == "abort" ? Mode::kAbort : Mode::kError;
 }
 
 std::string record(Rule rule, const std::string& sentence) {
