@@ -105,6 +105,7 @@ def _unread(names: list[str], name: str, plugin: Plugin | None) -> dict[str, str
 def warn(message: str) -> None:
     """A warning that does not stop the import of torch."""
     try:
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        # No line of torchplug's is to blame, nor to be printed.
+        warnings.warn_explicit(message, RuntimeWarning, "torchplug", 0)
     except RuntimeWarning:  # of python -W error
         print(f"RuntimeWarning: {message}", file=sys.stderr)

@@ -9,6 +9,7 @@ the device's.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -30,19 +31,46 @@ def refuse(device: str) -> None:
 
 
 def watch(device: str) -> None:
-    """Warns at the first use of one."""
+    """Warns at the first use of one, and refuses its backward() from then on."""
     for own in OWN:
         if _module(own)._is_compiled():
-            _module(own)._lazy_call(functools.partial(_warn, device, own))
+            _module(own)._lazy_call(functools.partial(_begin, device, own))
 
 
-def _warn(device: str, own: str) -> None:
+def _begin(device: str, own: str) -> None:
+    refuse_backward(device, own)
     _autoload.warn(
         f"PyTorch's '{own}' is used beside the device '{device}', which PyTorch takes for this process's "
         f"accelerator: tensors can be copied between them, but backward() of {own} tensors fails, and the "
         f"profiler shows their work as {device}'s. Use them in different processes; TORCHPLUG_DEVICE=none "
         f"leaves '{own}' alone."
     )
+
+
+def refuse_backward(device: str, own: str) -> None:
+    """backward() and grad() of tensors of `own` raise a sentence, in place of PyTorch's assertion."""
+    autograd: Any = torch.autograd
+    run_backward = autograd._engine_run_backward
+    sentence = (
+        f"backward() of {own} tensors is not possible in the process of the device '{device}': PyTorch's "
+        f"autograd knows the streams of one accelerator only. Use them in different processes; "
+        f"TORCHPLUG_DEVICE=none leaves '{own}' alone."
+    )
+
+    @functools.wraps(run_backward)
+    def run(outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        if any(
+            isinstance(output, torch.Tensor) and output.device.type == own for output in outputs
+        ):
+            raise RuntimeError(sentence)
+        try:
+            return run_backward(outputs, *args, **kwargs)
+        except RuntimeError as error:
+            if "opt_parent_stream INTERNAL ASSERT" not in str(error):
+                raise
+            raise RuntimeError(sentence) from error  # they are within the graph
+
+    autograd._engine_run_backward = run
 
 
 def _module(own: str) -> Any:

@@ -86,11 +86,11 @@ def choose(wish: str, plugins: Mapping[str, Plugin], rival: Callable[[bool], str
         return Choice(None, "TORCHPLUG_DEVICE is none")
     if wish:
         rule = "a path" if is_path(wish) else "a name"
-        return Choice(find(wish, plugins), f"TORCHPLUG_DEVICE gives {rule}")
+        return Choice(find(wish, plugins), f"TORCHPLUG_DEVICE is {rule}")
     vendors = [plugin for plugin in plugins.values() if plugin.is_vendors]
     other = rival(not vendors)
     if other:
-        return Choice(None, f"{other} is here, and TORCHPLUG_DEVICE asks for nothing else")
+        return Choice(None, f"{other} is available, and TORCHPLUG_DEVICE is not set")
     if len(vendors) > 1:
         names = ", ".join(plugin.name for plugin in vendors)
         return Choice(
@@ -155,7 +155,7 @@ def _announced(entry_point: EntryPoint) -> Plugin:
             return path
         except (Exception, SystemExit) as error:
             raise RuntimeError(
-                f"{package} {version} cannot say where its plugin '{entry_point.name}' is: "
+                f"The entry point '{entry_point.name}' of {package} {version} fails: "
                 f"{type(error).__name__}: {error}"
             ) from error
 

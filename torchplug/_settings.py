@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 PREFIX = "TORCHPLUG_"
-OF_TESTS = "TORCHPLUG_TEST_"
+OF_TESTS = f"{PREFIX}TEST_"
 """What torchplug's own tests are told, which nobody else needs to know."""
 DEVICE = "TORCHPLUG_DEVICE"
 LEDGER = "TORCHPLUG_LEDGER"

@@ -110,6 +110,8 @@ std::string activate(const std::string& path) {
       forget_choice();
       throw;
     }
+  } else if (has_module_failed()) {
+    choose_module(module.name, path, &prepare);
   }
   if (&active_module() != &module) refuse_second_module(module.name, module.path);
   return module.name;

@@ -38,7 +38,8 @@ struct Devices {
 };
 
 std::atomic<const Module& (*)()> module_loader{nullptr};
-std::atomic<bool> is_known{false};
+std::mutex find_lock;
+std::atomic<Devices*> known_devices{nullptr};
 // By device; read when first asked for. To tell what it is, a plugin may have to open a context, which no
 // child of a process that only counted its devices could use.
 constinit std::array<std::atomic<const DeviceInfo*>, std::tuple_size_v<detail::DeviceSlots>> infos{};
@@ -76,15 +77,19 @@ DeviceInfo read_info(const Module& module, DeviceIndex device, int32_t plugins_i
   info.priority_high = given.priority_high;
   info.priority_low = given.priority_low;
   TORCH_CHECK(given.dtypes != nullptr || given.dtype_count == 0, "Plugin '", module.name, "' names ",
-              given.dtype_count, " dtypes of device ", int{device}, " but gives no list. Set .dtypes.");
+              given.dtype_count, " dtypes of device ", int{device}, " but no list. Set .dtypes.");
   info.dtypes.assign(given.dtypes, given.dtypes + given.dtype_count);
-  TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", module.name,
-              "' gives an alignment of ", info.alignment, " for device ", int{device},
-              ". An alignment is a power of two.");
+  TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", module.name, "' has an alignment of ",
+              info.alignment, " for device ", int{device}, ". An alignment is a power of two.");
   return info;
 }
 
 constexpr const char* kVisible = "TORCHPLUG_VISIBLE_DEVICES";
+
+std::string which_indices(int32_t count) {
+  if (count == 0) return "It has none.";
+  return "Set it to a comma-separated list of indices from 0 to " + std::to_string(count - 1) + ".";
+}
 
 // "1,0": the plugin's devices 1 and 0, in this order; "": none. Not set: all.
 std::vector<int32_t> visible_devices(const Module& module, int32_t count) {
@@ -100,8 +105,7 @@ std::vector<int32_t> visible_devices(const Module& module, int32_t count) {
     const char* end = item.data() + item.size();
     const auto [parsed, problem] = std::from_chars(item.data(), end, index);
     TORCH_CHECK(problem == std::errc() && parsed == end && index >= 0 && index < count, kVisible, " is '",
-                wish, "', but '", item, "' is no device of plugin '", module.name, "', which has ", count,
-                ". Give indices below that, with commas between them.");
+                wish, "', but plugin '", module.name, "' has no device '", item, "'. ", which_indices(count));
     TORCH_CHECK(std::find(visible.begin(), visible.end(), index) == visible.end(), kVisible, " is '", wish,
                 "', which names device ", index, " twice. Name each device once.");
     visible.push_back(index);
@@ -116,7 +120,7 @@ Devices find_devices() {
     int32_t count = 0;
     check(module.runtime.call<&plug_runtime::device_count>(&count), "device_count", -1);
     TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '", module.name,
-                "' counts ", count, " devices. PyTorch has room for 127.");
+                "' reports ", count, " devices. PyTorch supports at most 127.");
     for (int32_t plugins_index : visible_devices(module, count)) {
       device_slots[devices.count].plugins_index = plugins_index;
       device_slots[devices.count++].module = &module;
@@ -128,9 +132,12 @@ Devices find_devices() {
 }
 
 Devices& devices() {
-  static Devices& found = *immortal<Devices>(find_devices());
-  is_known.store(true, std::memory_order_release);
-  return found;
+  if (Devices* known = known_devices.load(std::memory_order_acquire)) return *known;
+  std::lock_guard lock(find_lock);
+  if (known_devices == nullptr) {
+    known_devices.store(immortal<Devices>(find_devices()), std::memory_order_release);
+  }
+  return *known_devices;
 }
 
 // Only flags are written: the child of a multithreaded process may do little else.
@@ -169,9 +176,14 @@ bool DeviceInfo::holds(plug_dtype dtype) const {
 
 void shut_down_at_exit() { std::atexit(shut_down); }
 
-void set_module_loader(const Module& (*load)()) noexcept { module_loader = load; }
+void set_module_loader(const Module& (*load)()) noexcept {
+  std::lock_guard lock(find_lock);
+  module_loader = load;
+  const Devices* before = known_devices;
+  if (before != nullptr && !before->failure.empty()) known_devices = nullptr;
+}
 
-bool are_devices_known() noexcept { return is_known.load(std::memory_order_acquire); }
+bool are_devices_known() noexcept { return known_devices.load(std::memory_order_acquire) != nullptr; }
 
 std::string device_type_name() { return c10::get_privateuse1_backend(); }
 
@@ -254,7 +266,8 @@ void detail::open_device(DeviceIndex device) {
   check_device(device);
   if (is_forked()) refuse_forked();
   DeviceSlot& slot = device_slots[static_cast<size_t>(device)];
-  TORCH_CHECK(slot.life != Life::kEnded, "Device '", device_type_name(), "' is gone: the process is ending.");
+  TORCH_CHECK(slot.life != Life::kEnded, "Device '", device_type_name(),
+              "' cannot be used while the process exits.");
   if (slot.life == Life::kLost) throw_lost(device);
   std::lock_guard lock(open_lock);
   if (slot.life == Life::kOpen) return;
@@ -277,7 +290,7 @@ void check(plug_status status, const char* what, DeviceIndex device) {
   const std::string where =
       device < 0 ? device_type_name() : device_type_name() + ":" + std::to_string(int{device});
   std::string said = take_plugin_error();
-  if (said.empty()) said = "the plugin gave no reason";
+  if (said.empty()) said = "no reason given";
   const std::string message = where + ": " + what + " failed (" + status_name(status) + "): " + said;
   TORCH_CHECK_WITH(OutOfMemoryError, status != PLUG_NO_MEMORY, message);
   if (status == PLUG_LOST && device >= 0) {

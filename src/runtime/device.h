@@ -40,7 +40,7 @@ struct DeviceInfo {
 };
 
 // Who knows the plugin whose devices these are, called when they are first asked for. It throws if the plugin
-// cannot be loaded; every use of a device then throws the same.
+// cannot be loaded; every use of a device then throws the same, until the next call of this.
 void set_module_loader(const Module& (*load)()) noexcept;
 
 // Zero if there is no plugin, or it cannot say. Asks it for nothing else.

@@ -159,6 +159,28 @@ TEST(Activate, a_plugin_for_later_that_cannot_be_loaded_says_why_at_every_use) {
   });
 }
 
+TEST(Activate, a_plugin_that_could_not_be_loaded_later_can_be_loaded_when_it_is_repaired) {
+  alone([] {
+    activate_later("hello", plugin_path("refuses"));
+    expect_says(error_of([] { at::zeros({3}, device()); }), {"the licence server does not answer"});
+    EXPECT_EQ(device_count(), 0);
+    EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
+    EXPECT_EQ(device_count(), 1);
+    expect_same(on_device(numbers({4})).relu(), numbers({4}).relu());
+  });
+}
+
+TEST(Activate, a_plugin_that_could_not_be_loaded_later_keeps_its_name) {
+  alone([] {
+    activate_later("refuses", plugin_path("refuses"));
+    expect_says(error_of([] { at::zeros({3}, device()); }), {"the licence server does not answer"});
+    const std::string text = error_of([] { activate(HELLO_LIBRARY); });
+    expect_says(text, {"'hello'", "'refuses'", "in place of", "TORCHPLUG_DEVICE"});
+    expect_one_sentence(text);
+    expect_says(error_of([] { at::zeros({3}, device()); }), {"the licence server does not answer"});
+  });
+}
+
 TEST(Activate, a_plugin_announced_under_another_name_is_refused_with_both_names) {
   alone([] {
     activate_later("acme", HELLO_LIBRARY);

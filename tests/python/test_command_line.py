@@ -57,9 +57,9 @@ def test_help_names_the_commands_and_the_exit_codes():
         "plug-check",
         "demo",
         "bench",
-        "0 fine",
-        "1 something",
-        "2 wrong",
+        "0 success",
+        "1 a problem",
+        "2 usage",
     ):
         assert word in output
 
@@ -226,14 +226,14 @@ def test_doctor_is_content_with_a_healthy_installation():
     assert torchplug.__version__ in checks["torchplug"]["finding"]
     assert checks["choice"]["finding"].startswith("sim: no vendor's plugin")
     for name in ("sim", "hello"):
-        assert "computes what the CPU does" in checks[f"plugin {name}"]["finding"]
+        assert "results match the CPU" in checks[f"plugin {name}"]["finding"]
 
 
 def test_doctor_in_a_pipe_is_plain_text():
     code, output, errors = torchplug_command("doctor", COLUMNS="80")
     assert code == 0 and errors == "" and "\x1b" not in output and output.isascii()
     assert all(len(line) <= 80 for line in output.splitlines())
-    assert output.endswith("Everything is fine.\n")
+    assert output.endswith("No problems found.\n")
 
 
 @pytest.mark.parametrize(
@@ -249,14 +249,25 @@ def test_doctor_in_a_pipe_is_plain_text():
 def test_doctor_says_what_to_do(environment, subject, words):
     answer = json_of("doctor", code=1, **environment)
     check = checks_of(answer)[subject]
-    assert answer["healthy"] is False and check["state"] == "wrong" and words in check["advice"]
+    assert answer["healthy"] is False and check["state"] == "error" and words in check["advice"]
+
+
+def test_doctor_does_not_blame_the_vendor_for_a_setting():
+    checks = checks_of(json_of("doctor", code=1, TORCHPLUG_LAYERS="nonsense"))
+    assert "'nonsense'" in checks["plugin sim"]["finding"] and not checks["plugin sim"]["advice"]
+
+
+def test_doctor_finds_a_mistyped_option_of_a_plugin_that_cannot_be_loaded():
+    environment = {"TORCHPLUG_SIM_DEVCES": "1", "TORCHPLUG_LAYERS": "nonsense"}
+    check = checks_of(json_of("doctor", code=1, **environment))["TORCHPLUG_SIM_DEVCES"]
+    assert check["state"] == "error" and "TORCHPLUG_SIM_DEVICES?" in check["advice"]
 
 
 def test_doctor_knows_every_variable_of_the_table():
     table = _settings.table()
     values = {row.name: row.default if row.choices else "" for row in table}
     answer = json_of("doctor", **(values | {"TORCHPLUG_DEVICE": "sim"}))
-    assert {check["state"] for check in answer["checks"]} <= {"ok", "note"}
+    assert {check["state"] for check in answer["checks"]} <= {"ok", "warning"}
     assert values.keys() <= checks_of(answer).keys()
     listed = {row["name"]: row for row in answer["settings"]}
     for row in table:
@@ -274,7 +285,7 @@ def test_doctor_prints_every_variable_there_is():
 def test_doctor_finds_a_mistyped_option_of_a_plugin():
     answer = json_of("doctor", code=1, TORCHPLUG_SIM_DEVCES="1")
     check = checks_of(answer)["TORCHPLUG_SIM_DEVCES"]
-    assert check["state"] == "wrong" and "Did you mean TORCHPLUG_SIM_DEVICES?" in check["advice"]
+    assert check["state"] == "error" and "Did you mean TORCHPLUG_SIM_DEVICES?" in check["advice"]
 
 
 def test_doctor_tells_which_of_pytorchs_variables_are_set_but_no_secrets():
@@ -291,9 +302,9 @@ def test_doctor_works_where_the_core_cannot_be_loaded(tmp_path):
     answer = json_of("doctor", code=1, path=tmp_path, TORCHPLUG_FALLBCK="warn")
     checks = checks_of(answer)
     assert (
-        checks["torchplug"]["state"] == "wrong" and "was built for" in checks["torchplug"]["advice"]
+        checks["torchplug"]["state"] == "error" and "was built for" in checks["torchplug"]["advice"]
     )
-    assert checks["TORCHPLUG_FALLBCK"]["state"] == "note" and answer["settings"] == []
+    assert checks["TORCHPLUG_FALLBCK"]["state"] == "warning" and answer["settings"] == []
 
 
 def test_doctor_does_not_blame_the_vendor_for_a_busy_machine():
@@ -305,7 +316,7 @@ def test_doctor_does_not_blame_the_vendor_for_a_busy_machine():
 def test_doctor_knows_the_variables_of_plugins():
     checks = checks_of(json_of("doctor", TORCHPLUG_SIM_DEVICES="1", TORCHPLUG_DEVICE="sim"))
     assert checks["TORCHPLUG_SIM_DEVICES"]["finding"] == "1"
-    assert "TORCHPLUG_DEVICE gives a name" in checks["choice"]["finding"]
+    assert "TORCHPLUG_DEVICE is a name" in checks["choice"]["finding"]
     assert checks["plugin sim"]["finding"].startswith("1 device;")
 
 
@@ -329,14 +340,19 @@ def test_doctor_names_the_rule_by_which_a_vendor_is_chosen(tmp_path):
         install_device(tmp_path, name)
     checks = checks_of(json_of("doctor", path=tmp_path))
     assert checks["choice"]["finding"].startswith("acme: it is the first by name")
-    assert checks["choice"]["state"] == "note" and "acme, zeta" in checks["choice"]["advice"]
+    assert checks["choice"]["state"] == "warning" and "acme, zeta" in checks["choice"]["advice"]
 
 
 def test_doctor_finds_a_plugin_that_cannot_be_loaded(tmp_path):
     library = compile_plugin(tmp_path, "broken", CRASHES)
     install(tmp_path, "broken", f"PATH = {str(library)!r}")
     code, output, _ = torchplug_command("doctor", path=tmp_path)
-    assert code == 1 and "SIGABRT" in output and "vendor-broken" in output and "Wrong: 1." in output
+    assert (
+        code == 1
+        and "SIGABRT" in output
+        and "vendor-broken" in output
+        and "Problems found: 1." in output
+    )
 
 
 # ---- run ----

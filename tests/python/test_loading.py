@@ -203,6 +203,28 @@ initialised()
         assert after.count("Warning") == 1
         assert "'cuda'" in after and "'hello'" in after and "backward()" in after
 
+    def test_backward_of_the_other_accelerators_tensors_is_refused_in_one_sentence(self):
+        """With meta tensors for those of the other accelerator."""
+        code = """
+import torch
+from torchplug import _beside
+x = torch.ones(2, device="meta", requires_grad=True)
+y = torch.ones(2, requires_grad=True)
+x.sum().backward()
+_beside.refuse_backward("hello", "meta")
+for use in (lambda: x.sum().backward(), lambda: torch.autograd.grad(x.sum(), x)):
+    try:
+        use()
+    except RuntimeError as error:
+        print(error)
+(y.sum() * 2).backward()
+print(y.grad.tolist())
+"""
+        output, errors = run(code, "none")
+        first, second, works = output.splitlines()
+        assert first == second and "'hello'" in first and "different processes" in first
+        assert (works, errors) == ("[2.0, 2.0]", "")
+
     def test_nothing_is_queued_where_pytorch_has_no_other_accelerator(self):
         code = f"""
 import torch, torchplug
@@ -479,6 +501,30 @@ def test_a_late_load_that_fails_breaks_the_device_alone(tmp_path):
     reason, available, works = output.splitlines()
     assert reason.startswith("1 ") and "no licence" in reason
     assert (available, works, errors) == ("False 0 False", "True True", "")
+
+
+def test_after_a_late_load_that_fails_the_repaired_plugin_can_be_loaded(tmp_path):
+    broken = compile_plugin(tmp_path, "acme", REFUSES)
+    (tmp_path / "repaired").mkdir()
+    repaired = compile_plugin(tmp_path / "repaired", "acme")
+    install(tmp_path, "acme", f"PATH = {str(broken)!r}")
+    code = f"""
+import torch, torchplug
+try:
+    torch.ones(2, device="acme")
+except RuntimeError:
+    print(torch.acme.is_available(), torch.accelerator.is_available())
+try:
+    torchplug.load({HELLO!r})
+except RuntimeError as error:
+    print(error)
+torchplug.load({str(repaired)!r})
+print(torch.acme.is_available(), torch.ones(2).acme().sum().item())
+"""
+    output, errors = run(code, path=tmp_path)
+    broken_is, refusal, repaired_is = output.splitlines()
+    assert (broken_is, repaired_is, errors) == ("False False", "True 2.0", "")
+    assert "'hello'" in refusal and "in place of 'acme'" in refusal
 
 
 # ---- variables that nobody reads ----

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 NAME = "doctor"
-SUMMARY = "what is installed, what would be loaded, and what is wrong"
+SUMMARY = "check the installation: what is installed, what is loaded, what is wrong"
 DESCRIPTION = """Checks PyTorch, torchplug, the environment and every plugin, and computes something on each device.
-Exits with 1 if something is wrong. What --json prints can be shown to others: of the environment it has the
-variables of PyTorch and torchplug alone, no secrets and not the name of your home directory."""
+Exits with 1 if there is a problem. What --json prints can be published: of the environment it has the variables
+of PyTorch and torchplug alone, no secrets and not the name of your home directory."""
 
 OLDEST, NEWEST = (2, 11), (2, 13)
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
@@ -39,7 +39,7 @@ class Check:
     finding: str
     advice: str = ""
     state: str = "ok"
-    """"ok", "note" for what a user should know, or "wrong"."""
+    """"ok", "warning" for what a user should know, or "error"."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     with output.looking("Examining"):
         checks, settings = examine()
         checks = [without_home(check) for check in checks]
-    healthy = all(check.state != "wrong" for check in checks)
+    healthy = all(check.state != "error" for check in checks)
     if args.json:
         found = {"healthy": healthy, "checks": [asdict(check) for check in checks]}
         found["settings"] = [setting._asdict() for setting in settings]
@@ -67,7 +67,7 @@ def examine() -> tuple[list[Check], list[_settings.Setting]]:
     plugins = _plugins.installed_plugins()
     with autoload_off():  # PyTorch is looked at as it is before torchplug changes it
         versions = check_versions()
-        can_load = all(check.state != "wrong" for check in versions)
+        can_load = all(check.state != "error" for check in versions)
         choices = [check_choice(plugins)] if can_load else []
     looked_at = plugins | plugin_by_path() if can_load else {}
     found = devices.inspect_all(looked_at, compute=True)
@@ -108,14 +108,14 @@ def check_autoload() -> Check:
             "autoload",
             "TORCH_DEVICE_BACKEND_AUTOLOAD is 0: `import torch` registers no device",
             "Unset it, or call torchplug.autoload() after `import torch`.",
-            "wrong",
+            "error",
         )
     if not entry_points(group="torch.backends", name="torchplug"):
         return Check(
             "autoload",
             "PyTorch does not find torchplug: the package is importable but not installed",
             "Install it with pip, or call torchplug.autoload() after `import torch`.",
-            "wrong",
+            "error",
         )
     return Check("autoload", "`import torch` calls torchplug")
 
@@ -126,16 +126,16 @@ def check_versions() -> list[Check]:
     try:
         import torch
     except Exception as error:  # noqa: BLE001 - the reason is the finding
-        return [Check("PyTorch", str(error), f"Install PyTorch {supported}.", "wrong")]
+        return [Check("PyTorch", str(error), f"Install PyTorch {supported}.", "error")]
     running = minor_of(torch.__version__)
     torch_check = Check("PyTorch", f"{torch.__version__} (torchplug supports {supported})")
     if not OLDEST <= running <= NEWEST:
-        torch_check.state, torch_check.advice = "wrong", f"Install PyTorch {supported}."
+        torch_check.state, torch_check.advice = "error", f"Install PyTorch {supported}."
     try:
         from torchplug import _C
     except ImportError as error:
         advice = f"Install a torchplug that was built for PyTorch {torch.__version__}."
-        return [torch_check, Check("torchplug", f"{__version__}: {error}", advice, "wrong")]
+        return [torch_check, Check("torchplug", f"{__version__}: {error}", advice, "error")]
     built = _C.built_with()
     plugin_abi = ".".join(map(str, built["abi"]))
     core_check = Check(
@@ -144,7 +144,7 @@ def check_versions() -> list[Check]:
         f"plug.h {plugin_abi}",
     )
     if minor_of(built["torch"]) != running:
-        core_check.state = "wrong"
+        core_check.state = "error"
         core_check.advice = f"Install a torchplug that was built for PyTorch {torch.__version__}."
     return [torch_check, core_check]
 
@@ -188,14 +188,14 @@ def check_variables(
         choices = rows[name].choices if name in rows else ()
         owner = _settings.owner_of(name, options)
         if name in unread:
-            check.state, check.advice = "wrong", unread[name]
+            check.state, check.advice = "error", unread[name]
             check.finding += ": nothing reads this variable"
         elif os.environ[name] and choices and os.environ[name] not in choices:
-            check.state, check.advice = "wrong", f"Set it to {', '.join(choices)}."
+            check.state, check.advice = "error", f"Set it to {', '.join(choices)}."
         elif name not in rows and owner:
             check.finding += f", for the plugin '{owner}'"
         elif not rows:
-            check.state, check.advice = "note", "It cannot be checked without torchplug's core."
+            check.state, check.advice = "warning", "It cannot be checked without torchplug's core."
         checks.append(check)
     pytorchs = sorted(name for name in os.environ if name.startswith(PYTORCHS))
     return checks + [Check(name, value_of(name)) for name in pytorchs]
@@ -216,43 +216,47 @@ def check_choice(plugins: dict[str, _plugins.Plugin]) -> Check:
     try:
         choice = _plugins.choose(wish, plugins, _plugins.rival)
     except RuntimeError as error:
-        return Check("choice", "no device", str(error), "wrong")
+        return Check("choice", "no device", str(error), "error")
     if choice.plugin is None:
         advice = "Set TORCHPLUG_DEVICE to the device you want." if plugins else ""
         if not plugins:
             advice = "Install a vendor's package, or torchplug-sim."
-        return Check("choice", f"no device: {choice.rule}", advice, "note")
+        return Check("choice", f"no device: {choice.rule}", advice, "warning")
     chosen = choice.plugin.name or choice.plugin.resolve()
     advice = choice.warning
     if wish and _plugins.rival(False):
         advice = (
-            f"{_plugins.rival(False)} is here too: in this device's process its tensors can be copied, but "
+            f"{_plugins.rival(False)} is available too: in this device's process its tensors can be copied, but "
             "backward() of them fails. Use them in different processes."
         )
-    return Check("choice", f"{chosen}: {choice.rule}", advice, "note" if advice else "ok")
+    return Check("choice", f"{chosen}: {choice.rule}", advice, "warning" if advice else "ok")
 
 
 def check_plugin(facts: dict[str, Any]) -> Check:
     subject = f"plugin {facts['name']}"
     package = facts["package"] or "the plugin"
     if facts["error"]:
-        advice = f"Ask whoever made {package}, or uninstall it."
+        advice = f"Report it to the author of {package}, or uninstall it."
         if not facts["package"]:
-            advice = "Check TORCHPLUG_DEVICE, or ask whoever made the plugin."
-        if facts.get("late"):
+            advice = "Check TORCHPLUG_DEVICE, or report it to the author of the plugin."
+        if _settings.PREFIX in facts["error"]:  # a setting, of which the error says what to do
+            advice = ""
+        elif facts.get("late"):
             advice = f"If the machine is busy, try again. If not: {advice[0].lower()}{advice[1:]}"
-        return Check(subject, facts["error"], advice, "wrong")
+        return Check(subject, facts["error"], advice, "error")
     if facts.get("options_error"):
-        return Check(subject, facts["options_error"], f"Ask whoever made {package}.", "wrong")
+        return Check(
+            subject, facts["options_error"], f"Report it to the author of {package}.", "error"
+        )
     count = len(facts["devices"])
     if count == 0:
-        advice = "Check that the device is there, and TORCHPLUG_VISIBLE_DEVICES."
-        return Check(subject, facts["no_device"], advice, "note")
+        advice = "Check that the device is present, and TORCHPLUG_VISIBLE_DEVICES."
+        return Check(subject, facts["no_device"], advice, "warning")
     found = f"{count} device{'' if count == 1 else 's'}"
     if not facts["computes"]:
-        advice = f"Do not use it before whoever made {package} has looked at it."
-        return Check(subject, f"{found}; computes something else than the CPU", advice, "wrong")
-    return Check(subject, f"{found}; computes what the CPU does")
+        advice = f"Do not use it; report it to the author of {package}."
+        return Check(subject, f"{found}; results differ from the CPU", advice, "error")
+    return Check(subject, f"{found}; results match the CPU")
 
 
 # ---- what is printed ----
@@ -263,7 +267,7 @@ def show(checks: list[Check], settings: list[_settings.Setting]) -> None:
 
     console = output.console()
     table = output.table(console, "", "", "")
-    styles = {"ok": "green", "note": "yellow", "wrong": "bold red"}
+    styles = {"ok": "green", "warning": "yellow", "error": "bold red"}
     for check in checks:
         text = Text(check.finding)
         if check.advice:
@@ -272,8 +276,8 @@ def show(checks: list[Check], settings: list[_settings.Setting]) -> None:
     output.put(console, table)
     if settings:
         show_settings(console, settings)
-    wrong = sum(check.state == "wrong" for check in checks)
-    console.print("Everything is fine." if wrong == 0 else f"Wrong: {wrong}.")
+    wrong = sum(check.state == "error" for check in checks)
+    console.print("No problems found." if wrong == 0 else f"Problems found: {wrong}.")
 
 
 def show_settings(console: Console, settings: list[_settings.Setting]) -> None:

@@ -117,7 +117,7 @@ def _wait(process: subprocess.Popen[bytes], patience: Patience) -> None:
 def _outcome(process: subprocess.Popen[bytes], said: bytes, errors: IO[bytes]) -> dict[str, Any]:
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name
-        return {"error": f"It ended the process with {name}."}
+        return {"error": f"It crashed with {name}."}
     if not said:
         errors.seek(0)
         words = errors.read().decode(errors="replace").strip().splitlines()
@@ -140,13 +140,22 @@ def _read(pipe: int, most: int | None, patience: Patience) -> bytes:
 
 
 def look(wish: str, compute: bool) -> dict[str, Any]:
-    """In the process of its own: loads the plugin and asks it."""
+    """In the process of its own: loads the plugin and asks it. What its package lists is known all the same."""
+    facts = {}
+    try:
+        plugin = _plugins.find(wish, _plugins.installed_plugins())
+        facts = options_of(plugin)
+        return facts | load(plugin, compute)
+    except Exception as error:  # noqa: BLE001 - the reason is the answer
+        return facts | {"error": str(error)}
+
+
+def load(plugin: _plugins.Plugin, compute: bool) -> dict[str, Any]:
+    """Loads the plugin and asks it what it has."""
     from torchplug import _C, _autoload
 
-    plugin = _plugins.find(wish, _plugins.installed_plugins())
     _autoload.use(plugin.name, plugin.resolve())
     facts: dict[str, Any] = dict(_C.describe())
-    facts |= options_of(plugin)
     facts["devices"] = [dict(_C.properties(index)) for index in range(_C.device_count())]
     for device in facts["devices"]:
         device["dtypes"] = [str(dtype).removeprefix("torch.") for dtype in device["dtypes"]]
@@ -189,10 +198,7 @@ def main() -> None:
 
     with os.fdopen(int(sys.argv[1]), "wb", buffering=0) as answer:
         answer.write(READY)
-        try:
-            facts = look(sys.argv[2], "--compute" in sys.argv)
-        except Exception as error:  # noqa: BLE001 - the reason is the answer
-            facts = {"error": str(error)}
+        facts = look(sys.argv[2], "--compute" in sys.argv)
         answer.write(json.dumps(facts).encode())
 
 

@@ -34,7 +34,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=["allow", "warn", "error"],
         help="what to do when an operator has no kernel on the device",
     )
-    parser.add_argument("--visible", metavar="LIST", help="which devices there are, such as 1,0")
+    parser.add_argument(
+        "--visible", metavar="LIST", help="visible devices, such as 1,0 (TORCHPLUG_VISIBLE_DEVICES)"
+    )
     parser.add_argument(
         "--ledger", action="store_true", help="print at the end where operators ran (to stderr)"
     )
