@@ -77,7 +77,7 @@ def empty_host_cache() -> None:
 def set_per_process_memory_fraction(fraction: float, device: Device = None) -> None:
     """Lets this process have no more than a part of the device's memory: from 0.0 to 1.0."""
     if not isinstance(fraction, float):
-        raise TypeError(f"A memory fraction is a float, not {type(fraction).__name__}.")
+        raise TypeError(f"A memory fraction must be a float, not {type(fraction).__name__}.")
     _C.set_memory_fraction(_devices.index_of(device), fraction)
 
 
@@ -101,7 +101,7 @@ def caching_allocator_alloc(
     if isinstance(stream, torch.Stream):
         stream = stream.stream_id
     if not isinstance(stream, int):
-        raise TypeError(f"A stream is a Stream or the id of one, not {type(stream).__name__}.")
+        raise TypeError(f"A stream must be a Stream or the id of one, not {type(stream).__name__}.")
     return _C.raw_allocate(size, index, stream)
 
 

@@ -28,7 +28,7 @@ _ACTIONS = (
 
 def _check(what: str, value: str | None, allowed: Sequence[str | None]) -> None:
     if value not in allowed:
-        raise RuntimeError(f"{what} is one of {', '.join(map(repr, allowed))}, not {value!r}.")
+        raise RuntimeError(f"{what} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
 
 
 def _record_memory_history(

@@ -198,7 +198,7 @@ void Stream::run_here(HostJob& job) const {
 
 bool Stream::is_idle() const {
   ensure_open(device_);
-  refuse_in_capture(*this, "Asking whether a stream is done", "Ask before the capture or after a replay.");
+  refuse_in_capture(*this, "Querying a stream", "Ask before the capture or after a replay.");
   if (!has_streams(device_)) return true;
   const plug_status status = ask_plugin<&R::stream_query>(device_, handle());
   if (status == PLUG_NOT_READY) return false;

@@ -327,7 +327,7 @@ def test_history_ends_and_keeps_as_much_as_asked(history, device):
     history._record_memory_history(None)
     torch.ones(10, device=device)
     assert history._snapshot()["device_traces"][device.index] == []
-    with pytest.raises(RuntimeError, match="enabled is one of"):
+    with pytest.raises(RuntimeError, match="enabled must be one of"):
         history._record_memory_history("sometimes")
 
 

@@ -217,8 +217,7 @@ class FaultLayer {
   }
 
   plug_status fail_as_lost(int32_t device) const {
-    return fail(PLUG_LOST,
-                "device " + std::to_string(device) + " has been lost, as the fault layer was told");
+    return fail(PLUG_LOST, "device " + std::to_string(device) + " was lost, injected by the fault layer");
   }
 
   const Runtime below_;
@@ -238,7 +237,7 @@ void insert_fault(Module& module) {
 
 void set_faults(const Module& module, const std::string& text) {
   TORCH_CHECK(module.faults != nullptr,
-              "The fault layer is not in place. Set TORCHPLUG_LAYERS=fault before the device is first used.");
+              "The fault layer is not enabled. Set TORCHPLUG_LAYERS=fault before the device is first used.");
   module.faults->set(parse_faults(text));
 }
 

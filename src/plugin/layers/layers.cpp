@@ -24,8 +24,8 @@ const NamedLayer& find_layer(const std::string& name, const char* wish) {
   for (const NamedLayer& layer : kLayers) {
     if (name == layer.name) return layer;
   }
-  TORCH_CHECK(false, "TORCHPLUG_LAYERS is '", wish, "', but '", name,
-              "' is no layer. Give some of: validate, fault; with commas between them.");
+  TORCH_CHECK(false, "TORCHPLUG_LAYERS is '", wish, "', but there is no layer '", name,
+              "'. Set it to a comma-separated list of: validate, fault.");
 }
 
 }  // namespace
