@@ -71,7 +71,7 @@ test: check wheel build-tests
 	TORCHPLUG_DEVICE=sim $(PYTEST) tests
 	TORCHPLUG_DEVICE=sim TORCHPLUG_LAYERS=validate $(PYTEST) $(VALIDATED)
 
-test-full: export TORCHPLUG_SWEEP = all
+test-full: export TORCHPLUG_TEST_SWEEP = all
 test-full: test
 
 demo: build

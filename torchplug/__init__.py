@@ -57,9 +57,9 @@ def autoload() -> None:
 
 def load(path: str) -> str:
     """Loads the plugin at `path` as this process's device and returns the device's name."""
-    from torchplug import _device
+    from torchplug import _autoload
 
-    return _device.load(path)
+    return _autoload.load(path)
 
 
 def device_module() -> DeviceModule:

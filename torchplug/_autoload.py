@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-import os
+import functools
 import sys
 import warnings
+from typing import TYPE_CHECKING
+
+from torchplug import _settings
+
+if TYPE_CHECKING:
+    from torchplug._plugins import Plugin
 
 
 def autoload() -> None:
     """Never raises, whatever is wrong with a plugin or a setting: `import torch` must not fail."""
+    wish = _settings.read(_settings.DEVICE)
+    if wish == "none":
+        return
+    name, plugin = "", None
     try:
         from torchplug import _plugins
 
-        wish = os.environ.get("TORCHPLUG_DEVICE", "")
-        if wish == "none":
-            return
         # A path needs no search through the installed packages.
         installed = {} if _plugins.is_path(wish) else _plugins.installed_plugins()
         choice = _plugins.choose(wish, installed, _plugins.rival)
         if choice.warning:
-            _warn(choice.warning)
-        if choice.plugin is not None:
-            use(choice.plugin.name, choice.plugin.resolve())
+            warn(choice.warning)
+        plugin = choice.plugin
+        if plugin is not None:
+            name = use(plugin.name, plugin.resolve())
     except Exception as error:  # noqa: BLE001 - see above
-        _warn(f"torchplug loaded no device: {error}")
+        warn(f"torchplug loaded no device: {error}")
+        name = "" if plugin is None else plugin.name
+    if name or plugin is None:  # else nobody knows what the plugin at that path would have read
+        warn_of_unread(name, plugin)
 
 
-def use(name: str, path: str) -> None:
+def load(path: str) -> str:
+    """Loads the plugin at `path` as this process's device and returns the device's name."""
+    name = use("", path)
+    warn_of_unread(name, None)
+    return name
+
+
+def use(name: str, path: str) -> str:
     """Registers the device; a plugin whose name is known is loaded at the device's first use."""
     from torchplug import _device
 
@@ -36,21 +54,60 @@ def use(name: str, path: str) -> None:
         name = _device.load(path)
     if os.environ.get("PL_TRAINER_ACCELERATOR") == name:
         from torchplug import lightning  # noqa: F401 - which has to know the accelerator it is to take
-    form = os.environ.get("TORCHPLUG_LEDGER", "0")
+    form = _settings.read(_settings.LEDGER)
     if form not in ("", "0"):
-        import atexit
+        _print_ledger_at_exit(form == "json")
+    return name
 
-        atexit.register(_print_ledger, as_json=form == "json")
 
+@functools.cache
+def _print_ledger_at_exit(as_json: bool) -> None:
+    import atexit
 
-def _print_ledger(as_json: bool) -> None:
     from torchplug.cli import ledger
 
-    ledger.print_ledger(as_json=as_json)
+    atexit.register(ledger.print_ledger, as_json=as_json)
 
 
-def _warn(message: str) -> None:
+# ---- variables that nobody reads ----
+
+_warned_of: set[str] = set()
+
+
+def warn_of_unread(name: str, plugin: Plugin | None) -> None:
+    """Warns of variables that neither torchplug nor the plugin of the device `name` reads, once of each.
+
+    Those of plugins that are installed but not used are left alone: their packages would have to be imported.
+    """
+    names = [other for other in _settings.present() if other not in (_settings.DEVICE, *_warned_of)]
+    if not names:
+        return
     try:
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        wrong = _unread(names, name, plugin)
+    except Exception as error:  # noqa: BLE001 - as above
+        warn(f"torchplug could not check the environment: {error}")
+        return
+    for variable, advice in wrong.items():
+        _warned_of.add(variable)
+        warn(f"Nothing reads the environment variable {variable}. {advice}")
+
+
+def _unread(names: list[str], name: str, plugin: Plugin | None) -> dict[str, str]:
+    own = [setting.name for setting in _settings.table()]
+    if all(other in own for other in names):
+        return {}
+    from torchplug import _plugins
+
+    options = dict.fromkeys(_plugins.installed_plugins())
+    if name:
+        options[name] = None if plugin is None else plugin.options()
+    return _settings.unread(names, own, options)
+
+
+def warn(message: str) -> None:
+    """A warning that does not stop the import of torch."""
+    try:
+        # No line of torchplug's is to blame, nor to be printed.
+        warnings.warn_explicit(message, RuntimeWarning, "torchplug", 0)
     except RuntimeWarning:  # of python -W error
         print(f"RuntimeWarning: {message}", file=sys.stderr)

@@ -215,12 +215,12 @@ class Captured:
 
 def check_callable(function: Callable[..., Any], inputs: Sequence[object]) -> None:
     if not all(isinstance(tensor, torch.Tensor) for tensor in inputs):
-        raise AssertionError("sample_args hold tensors only.")
+        raise AssertionError("sample_args must contain tensors only.")
     if not isinstance(function, torch.nn.Module):
         return
     if function._backward_hooks or function._forward_hooks or function._forward_pre_hooks:
         raise AssertionError(
-            "A module has no hooks when it is passed to make_graphed_callables. Register them afterwards."
+            "A module passed to make_graphed_callables must have no hooks. Register them afterwards."
         )
     if any(buffer.requires_grad for buffer in function.buffers()):
         raise AssertionError("Only parameters of a graphed module may require gradients.")

@@ -1,15 +1,19 @@
 """The device plugins that are installed, and which of them `import torch` uses.
 
 A vendor's package announces its plugin in the entry point group `torchplug.devices`: the name is the
-device's, the value is the library's path, or a function that gives it.
+device's, the value is the library's path, or a function that gives it. Beside it the package may have a
+dictionary `options` of the environment variables that the plugin reads, with what they mean.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
+
+from torchplug import _settings
 
 GROUP = "torchplug.devices"
 LAST_RESORT = "sim"
@@ -27,6 +31,8 @@ class Plugin(NamedTuple):
     """That package's version."""
     resolve: Callable[[], str]
     """The path of the library. Raises RuntimeError with one sentence if its package cannot say."""
+    options: Callable[[], Mapping[str, str] | None] = lambda: None
+    """The environment variables it reads, with their meanings; None if its package does not say."""
 
     @property
     def is_vendors(self) -> bool:
@@ -80,11 +86,11 @@ def choose(wish: str, plugins: Mapping[str, Plugin], rival: Callable[[bool], str
         return Choice(None, "TORCHPLUG_DEVICE is none")
     if wish:
         rule = "a path" if is_path(wish) else "a name"
-        return Choice(find(wish, plugins), f"TORCHPLUG_DEVICE gives {rule}")
+        return Choice(find(wish, plugins), f"TORCHPLUG_DEVICE is {rule}")
     vendors = [plugin for plugin in plugins.values() if plugin.is_vendors]
     other = rival(not vendors)
     if other:
-        return Choice(None, f"{other} is here, and TORCHPLUG_DEVICE asks for nothing else")
+        return Choice(None, f"{other} is available, and TORCHPLUG_DEVICE is not set")
     if len(vendors) > 1:
         names = ", ".join(plugin.name for plugin in vendors)
         return Choice(
@@ -149,11 +155,29 @@ def _announced(entry_point: EntryPoint) -> Plugin:
             return path
         except (Exception, SystemExit) as error:
             raise RuntimeError(
-                f"{package} {version} cannot say where its plugin '{entry_point.name}' is: "
+                f"The entry point '{entry_point.name}' of {package} {version} fails: "
                 f"{type(error).__name__}: {error}"
             ) from error
 
-    return Plugin(entry_point.name, package, version, resolve)
+    def options() -> Mapping[str, str] | None:
+        try:
+            listed = getattr(import_module(entry_point.module), "options", None)
+        except (Exception, SystemExit):  # noqa: BLE001 - resolve() tells it
+            return None
+        if listed is None or _are_options(listed, entry_point.name):
+            return listed
+        raise RuntimeError(
+            f"{package} {version} lists the options of its plugin '{entry_point.name}' as {listed!r}. "
+            f"Give a dictionary of what begins with {_settings.prefix_of(entry_point.name)} and what it means."
+        )
+
+    return Plugin(entry_point.name, package, version, resolve, options)
+
+
+def _are_options(listed: object, plugin: str) -> bool:
+    return isinstance(listed, Mapping) and all(
+        isinstance(name, str) and name.startswith(_settings.prefix_of(plugin)) for name in listed
+    )
 
 
 def _is_device_name(name: str) -> bool:

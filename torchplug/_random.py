@@ -31,7 +31,7 @@ def manual_seed_all(seed: int) -> None:
     """
     seed = int(seed)
     if not -(2**63) <= seed < 2**64:
-        raise RuntimeError(f"A seed is an integer of 64 bits, not {seed}.")
+        raise RuntimeError(f"A seed must be an integer of 64 bits, not {seed}.")
     _C.seed_default_generators(seed % 2**64)
 
 

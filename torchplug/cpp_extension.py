@@ -53,5 +53,7 @@ def _installed() -> Path:
     """The directory of what was compiled, which an editable install keeps apart from the sources."""
     spec = find_spec("torchplug._C")
     if spec is None or spec.origin is None:
-        raise RuntimeError("torchplug has no compiled part here. Install it: pip install torchplug")
+        raise RuntimeError(
+            "The compiled part of torchplug is not installed. Install it: pip install torchplug"
+        )
     return Path(spec.origin).parent

@@ -70,7 +70,7 @@ void* Arena::reserve(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t size = bytes + page_size();
   const auto offset = bytes <= extent_ ? free_.take(size) : std::nullopt;
-  if (!offset) fail(PLUG_NO_MEMORY, owner_, " has no range of ", bytes, " addresses left");
+  if (!offset) fail(PLUG_NO_MEMORY, owner_, " has no free address range of ", bytes, " bytes");
   void* const base = guarded_.address() + round_up(*offset, page_size());
   reserved_.emplace(base, Reservation{*offset, size, std::vector<bool>(bytes / kMapUnit)});
   open(base, 0, bytes, false);
@@ -83,7 +83,7 @@ void Arena::unreserve(void* base) {
   if (found == reserved_.end()) fail(PLUG_INVALID, base, " is not a reservation of ", owner_, ".");
   const auto& [offset, size, mapped] = found->second;
   if (std::find(mapped.begin(), mapped.end(), true) != mapped.end()) {
-    fail(PLUG_INVALID, "The addresses at ", base, " still have memory of ", owner_, " behind them.");
+    fail(PLUG_INVALID, "The reservation at ", base, " of ", owner_, " is still mapped.");
   }
   open(base, 0, mapped.size() * kMapUnit, true);
   free_.give_back(offset, size);

@@ -42,7 +42,7 @@ void Capture::begin(Stream& origin, std::int32_t device, std::int32_t mode) {
   if (mode < PLUG_CAPTURE_GLOBAL || mode > PLUG_CAPTURE_RELAXED) {
     fail(PLUG_UNSUPPORTED, "Capture mode ", mode, " is not known to sim.");
   }
-  if (origin.captures()) fail(PLUG_INVALID, "The stream ", origin.name(), " captures already.");
+  if (origin.captures()) fail(PLUG_INVALID, "The stream ", origin.name(), " is already capturing.");
   const auto capture = std::make_shared<Capture>(device, mode);
   Lane& lane = capture->add_lane(origin, device);
   {
@@ -56,7 +56,7 @@ void Capture::begin(Stream& origin, std::int32_t device, std::int32_t mode) {
 
 std::shared_ptr<Capture> Capture::end(Stream& origin) {
   const auto capture = origin.capture();
-  if (!capture) fail(PLUG_INVALID, "The stream ", origin.name(), " does not capture.");
+  if (!capture) fail(PLUG_INVALID, "The stream ", origin.name(), " is not capturing.");
   if (&capture->lanes_.front().stream() != &origin) {
     fail(PLUG_INVALID, "A capture ends on the stream it began on, and ", origin.name(), " only joined it.");
   }
@@ -80,7 +80,7 @@ void Capture::release_streams() {
 
 void Capture::check() {
   const std::lock_guard lock(mutex_);
-  if (!spoilt_.empty()) fail(PLUG_INVALID, "The capture was spoilt: ", spoilt_);
+  if (!spoilt_.empty()) fail(PLUG_INVALID, "The capture was invalidated: ", spoilt_);
   const Clock end = lanes_.front().close_segment();
   for (const Lane& lane : lanes_) {
     if (&lane == &lanes_.front() || lane.is_done_at(end)) continue;
@@ -144,7 +144,7 @@ bool Capture::has_ended() const {
 }
 
 void Capture::refuse(const std::string& what) {
-  const std::string sentence = what + " is not possible while a stream captures.";
+  const std::string sentence = what + " is not allowed while a stream is capturing.";
   {
     const std::lock_guard lock(mutex_);
     if (spoilt_.empty()) spoilt_ = sentence;

@@ -105,7 +105,7 @@ plug_stream Device::import_stream(const void* native) const {
 }
 
 void Device::destroy_stream(plug_stream handle) {
-  if (handle == nullptr) fail(PLUG_INVALID, "The default stream of ", name_, " stays.");
+  if (handle == nullptr) fail(PLUG_INVALID, "The default stream of ", name_, " cannot be destroyed.");
   if (const auto capture = stream(handle).capture()) capture->refuse("destroying its stream");
   stream(handle).close();
   const std::unique_ptr<plug_stream_s> owned(handle);

@@ -68,9 +68,9 @@ Marker Event::latest() const {
   const std::lock_guard lock(mutex_);
   if (captured_) {
     const auto capture = captured_->capture.lock();
-    if (capture && !capture->has_ended()) capture->refuse("asking for an event that it recorded");
+    if (capture && !capture->has_ended()) capture->refuse("querying an event that it recorded");
     fail(PLUG_INVALID,
-         "The event was recorded in a capture and marks nothing outside of it; record it again.");
+         "The event was recorded in a capture and is not valid outside of it; record it again.");
   }
   return latest_;
 }

@@ -18,7 +18,7 @@ std::uint64_t write_handle(const Handle& handle, void* to, std::uint64_t capacit
 Handle read_handle(HandleKind kind, std::int32_t device, const void* from, std::uint64_t bytes) {
   Handle handle{};
   if (bytes == sizeof handle) std::memcpy(&handle, from, sizeof handle);
-  if (handle.kind != kind) fail(PLUG_INVALID, bytes, " bytes are not a handle of sim of the kind expected.");
+  if (handle.kind != kind) fail(PLUG_INVALID, bytes, " bytes are not a valid handle of sim.");
   if (handle.device != device) {
     fail(PLUG_INVALID, "The handle is of sim:", handle.device, ", not of sim:", device, ".");
   }

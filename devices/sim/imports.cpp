@@ -30,7 +30,7 @@ void* Imports::add(int fd, std::uint64_t offset, std::uint64_t bytes) {
 void Imports::remove(const void* base) {
   const std::lock_guard lock(mutex_);
   if (ranges_.erase(static_cast<const std::byte*>(base)) == 0) {
-    fail(PLUG_INVALID, base, " is no imported memory of ", owner_, ".");
+    fail(PLUG_INVALID, base, " is not imported memory of ", owner_, ".");
   }
 }
 

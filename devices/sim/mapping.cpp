@@ -29,7 +29,7 @@ MemoryFile::MemoryFile(const std::string& name, std::uint64_t size)
   if (ftruncate(fd_, static_cast<off_t>(size)) != 0) {
     const int error = errno;
     close(fd_);
-    fail(PLUG_NO_MEMORY, "No file of ", size, " bytes of memory: ", system_words(error), ".");
+    fail(PLUG_NO_MEMORY, "A memory file of ", size, " bytes cannot be created: ", system_words(error), ".");
   }
 }
 
@@ -62,7 +62,7 @@ Mapping::Mapping(const MemoryFile& file, std::uint64_t size, int protection, std
   void* address =
       mmap(nullptr, size, protection, MAP_SHARED | MAP_NORESERVE, file.fd(), static_cast<off_t>(offset));
   if (address == MAP_FAILED) {
-    fail(PLUG_NO_MEMORY, "No address range of ", size, " bytes: ", system_words(errno), ".");
+    fail(PLUG_NO_MEMORY, "An address range of ", size, " bytes cannot be mapped: ", system_words(errno), ".");
   }
   address_ = static_cast<std::byte*>(address);
   // Advice only: a core file need not hold device memory, and large pages make first use cheaper.

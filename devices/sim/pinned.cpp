@@ -47,7 +47,7 @@ void* allocate_pinned(std::uint64_t bytes) {
 void release_pinned(void* base) {
   const std::lock_guard lock(blocks().mutex);
   if (blocks().by_address.erase(base) == 0) {
-    fail(PLUG_INVALID, base, " is not memory that host_alloc gave.");
+    fail(PLUG_INVALID, base, " is not memory that host_alloc returned.");
   }
 }
 

@@ -58,7 +58,7 @@ std::uint64_t SharedRecords::begin() {
   do {
     const std::uint64_t before = last + 1 > kSlots ? last + 1 - kSlots : 0;
     if (!is_reached(before)) {
-      fail(PLUG_INTERNAL, "A shared event has ", kSlots, " records pending and room for no more.");
+      fail(PLUG_INTERNAL, "A shared event has ", kSlots, " pending records, the maximum.");
     }
   } while (!page().latest.compare_exchange_weak(last, last + 1));
   slot(last + 1).maker.store((last + 1) << kNumberBits | static_cast<std::uint64_t>(getpid()));

@@ -119,7 +119,7 @@ plug_status stream_destroy(std::int32_t device, plug_stream stream) {
 plug_status stream_query(std::int32_t device, plug_stream stream) {
   return guarded([&]() -> plug_status {
     const Stream& asked = open_device(device).stream(stream);
-    if (const auto capture = asked.capture()) capture->refuse("asking whether its stream is done");
+    if (const auto capture = asked.capture()) capture->refuse("querying its stream");
     return asked.is_idle() ? PLUG_OK : PLUG_NOT_READY;
   });
 }

@@ -28,7 +28,7 @@ Extent extent_of(const plug_tensor& tensor) {
     if (__builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &reach) ||
         __builtin_mul_overflow(reach, element, &reach) || reach > kMost || reach < -kMost) {
       fail(PLUG_INVALID, "Stride ", tensor.strides[d], " of a dimension of ", tensor.sizes[d],
-           " elements reaches beyond any memory.");
+           " elements exceeds the address space.");
     }
     std::int64_t& end = reach < 0 ? first : last;
     end = std::clamp(end + reach, -kMost, kMost);

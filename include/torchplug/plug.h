@@ -9,9 +9,9 @@
 **   L1 kernels   plug_kernels   speed               the CPU does every operator
 **   L4 profiler  plug_profiler  true times          the host times by events
 **
-** Six functions make a device on which every operator is right: device_count,
+** Six functions make a device on which every operator is correct: device_count,
 ** device_info, device_sync, mem_alloc, mem_free and copy. Everything else makes
-** it faster, never more right. examples/hello/hello.c is a whole device.
+** it faster, never more correct. examples/hello/hello.c is a complete device.
 **
 ** Rules, stated once and true of every declaration below.
 **
@@ -25,9 +25,9 @@
 **     are marked; the rest are mandatory.
 **  3. Status.  A function that can fail returns plug_status. Before returning
 **     an error (>= PLUG_INVALID) the plugin calls host->set_error() with one
-**     sentence. Output parameters are written only on PLUG_OK. An unknown
-**     tag, flag or kind is answered PLUG_UNSUPPORTED, never guessed at. All
-**     text is UTF-8.
+**     sentence. Output parameters are written only on PLUG_OK. For an unknown
+**     tag, flag or kind the plugin returns PLUG_UNSUPPORTED. All text is
+**     UTF-8.
 **  4. Threads. The host may call any function from any thread, concurrently,
 **     except that it never destroys an object another call is using. Set
 **     PLUG_SERIALIZE to have the host take one lock around every call.
@@ -35,16 +35,16 @@
 **     interface; both are always passed. PLUG_HOST means host memory.
 **  6. Borrowed.  Pointers passed to a plugin are valid until it returns.
 **     Memory named in an enqueued operation stays valid until the stream has
-**     passed it. Pointers returned by a plugin live until process exit.
+**     executed it. Pointers returned by a plugin live until process exit.
 **  7. Order.  Work given to one stream runs in the order given. Streams are
 **     otherwise independent, the default stream included. What names device
 **     memory and pinned memory only is not waited for. A plugin without the
 **     stream group finishes all work before it returns.
-**  8. Manners. No C++ exception, longjmp, exit or write to stdout may leave a
+**  8. Process. No C++ exception, longjmp, exit or write to stdout may leave a
 **     plugin. The library is never unloaded. After fork() the child makes no
 **     calls.
-**  9. Life.  The entry point and device_count start no thread and open no
-**     context; device_open does.
+**  9. Initialisation.  The entry point and device_count start no thread and open
+**     no context; device_info, which is not called to count, and device_open may.
 */
 #ifndef TORCHPLUG_PLUG_H
 #define TORCHPLUG_PLUG_H
@@ -124,16 +124,16 @@ typedef struct plug_capture_s *plug_capture;
 #define PLUG_HOST (-1)
 
 typedef struct plug_mem { /* a place in memory */
-  void *base;             /* exactly what mem_alloc gave, or a host address */
+  void *base;             /* exactly what mem_alloc returned, or a host address */
   uint64_t offset;        /* bytes past base */
   int32_t device;         /* device index, or PLUG_HOST */
   uint32_t flags;
 } plug_mem;
 enum {
-  PLUG_MEM_PINNED = 1, /* host memory that host_alloc gave: it stays valid and
-                       ** unchanged until the stream has passed the operation.
-                       ** Other host memory is good only until the call returns */
-  PLUG_MEM_FOREIGN = 2 /* device memory that mem_alloc did not give */
+  PLUG_MEM_PINNED = 1, /* host memory that host_alloc returned: it stays valid and
+                       ** unchanged until the stream has executed the operation.
+                       ** Other host memory is valid only until the call returns */
+  PLUG_MEM_FOREIGN = 2 /* device memory that mem_alloc did not return */
 };
 
 typedef struct plug_tensor {
@@ -143,7 +143,7 @@ typedef struct plug_tensor {
   const int64_t *sizes;
   const int64_t *strides; /* in elements; may be 0 or negative */
   uint32_t flags;
-  uint32_t layout;   /* 0: strided. Others are answered PLUG_UNSUPPORTED */
+  uint32_t layout;   /* 0: strided. For others: PLUG_UNSUPPORTED */
   const void *extra; /* NULL for layout 0 */
 } plug_tensor;
 enum {
@@ -189,11 +189,11 @@ enum {
   PLUG_VALUE_LIST = 17     /* any other list: as.values */
 };
 
-/* ----------------------- what the host gives plugins --------------------- */
+/* --------------------- what the host provides to plugins ------------------ */
 
 typedef struct plug_call plug_call;
 
-typedef struct plug_rng { /* random numbers set aside for one call */
+typedef struct plug_rng { /* random numbers reserved for one call */
   uint64_t seed;
   uint64_t offset;          /* of the first draw; a multiple of 4 */
   const uint64_t *location; /* NULL, or, for a call that is captured, a device
@@ -219,8 +219,8 @@ typedef struct plug_host {
   ** the environment variable TORCHPLUG_SIM_MEMORY. */
   const char *(*option)(const struct plug_host *host, const char *key);
 
-  /* Device memory for the duration of one call; the host takes it back when
-  ** the call's stream has passed. */
+  /* Device memory for the duration of one call. The host reclaims it when the
+  ** stream has executed the call. */
   plug_status (*scratch)(const struct plug_host *host, const plug_call *call,
                          uint64_t bytes, plug_mem *mem);
 
@@ -230,14 +230,14 @@ typedef struct plug_host {
                         uint32_t index, plug_dtype dtype, int32_t ndim,
                         const int64_t *sizes);
 
-  /* Sets `draws` 32-bit random numbers aside for this call. */
+  /* Reserves `draws` 32-bit random numbers for this call. */
   plug_status (*rng)(const struct plug_host *host, const plug_call *call, uint64_t draws,
                      plug_rng *rng);
 
   /* An operation that was enqueued earlier has failed. From any thread, before
   ** a sync of the stream returns. `sequence` is that of the plug_call, 0 if it
   ** was none. The host raises `message` at the next synchronisation, with the
-  ** operator's name; PLUG_LOST is for ever. */
+  ** operator's name; PLUG_LOST is permanent. */
   void (*report)(const struct plug_host *host, int32_t device, plug_stream stream,
                  uint64_t sequence, plug_status status, const char *message);
 } plug_host;
@@ -335,37 +335,37 @@ typedef struct plug_runtime {
   ** status tells whether the work before it succeeded. release(arg) is called
   ** exactly once, when fn will not run again, and before a sync of the stream
   ** returns; not at all if host_func itself fails. Neither calls a plugin
-  ** function, and one that waits holds up no other stream.
+  ** function, and one that waits must not block another stream.
   ** Absent: the host synchronises the stream around borrowed operators. */
   plug_status (*host_func)(int32_t device, plug_stream stream,
                            void (*fn)(void *arg, plug_status status),
                            void (*release)(void *arg), void *arg);
 
   /* Whether `device` copies to and from `peer` directly. Absent: it does not,
-  ** and the host goes through its own memory. */
+  ** and the host copies through host memory. */
   plug_status (*peer_access)(int32_t device, int32_t peer, int32_t *can_copy);
 
   /* An address through which the host may use the allocation `base` while the
   ** stream order allows it: inside host_func, or after a sync. Given this,
   ** operators without a kernel run in place on the CPU, with no copies. May
-  ** differ from base, so that base itself can be out of the host's reach. The
+  ** differ from base, so that base itself need not be accessible to the host. The
   ** host also asks whether `base` is memory of the device: PLUG_INVALID if not. */
   plug_status (*host_view)(int32_t device, void *base, void **view);
 
-  /* ---- Pinned host memory: both or neither. Absent: ordinary memory. ---- */
+  /* ---- Pinned host memory: both or neither. Absent: pageable memory. ---- */
   plug_status (*host_alloc)(uint64_t bytes, void **base);
   plug_status (*host_free)(void *base);
 
-  /* ---- Recording a stream and playing it back: all or none. ----
-  ** What a capturing stream is given, host functions included, is kept and
-  ** carried out by each replay; host memory that is not pinned is read at once.
-  ** A stream takes part from when it waits for an event recorded in a capture, and
-  ** has been waited for by events when it ends. To wait for a capturing stream,
-  ** or, as the mode says, for its device, is PLUG_INVALID and spoils the capture:
-  ** capture_end then fails, and has ended it. Allocation works meanwhile, and so do
-  ** queries of other events. Replays of one capture run one after the other, and
-  ** the host has waited for them when it destroys it.
-  ** Absent: the host keeps a list of the calls and makes them again. */
+  /* ---- Capturing a stream and replaying it: all or none. ----
+  ** What is enqueued on a capturing stream, host functions included, is recorded
+  ** and executed by each replay; host memory that is not pinned is read at once.
+  ** A stream joins a capture when it waits for an event recorded in it, and has
+  ** been waited for by events when the capture ends. Waiting for a capturing
+  ** stream, or, as the mode says, for its device, returns PLUG_INVALID and
+  ** invalidates the capture: capture_end then fails and ends it. Allocation works
+  ** meanwhile, and so do queries of other events. Replays of one capture run one
+  ** after the other, and the host has waited for them when it destroys it.
+  ** Absent: the host records the calls and repeats them. */
   plug_status (*capture_begin)(int32_t device, plug_stream stream, int32_t mode);
   plug_status (*capture_end)(int32_t device, plug_stream stream, plug_capture *capture);
   plug_status (*capture_replay)(int32_t device, plug_capture capture, plug_stream stream);
@@ -375,9 +375,9 @@ typedef struct plug_runtime {
   ** A handle is `*bytes` bytes, at most `capacity`, and a file descriptor that
   ** the host passes on and closes (-1: none). An import takes a handle of the
   ** same device in another process and leaves the descriptor open. The host
-  ** keeps `base` allocated until nobody has it imported; what an import gave it
-  ** names with PLUG_MEM_FOREIGN, asks host_view for, and gives back to ipc_close
-  ** or event_destroy. Absent: what is sent to another process is copied. */
+  ** keeps `base` allocated until no process has it imported. What an import
+  ** returned it names with PLUG_MEM_FOREIGN, asks host_view for, and releases with
+  ** ipc_close or event_destroy. Absent: what is sent to another process is copied. */
   plug_status (*ipc_export)(int32_t device, void *base, void *handle, uint64_t capacity,
                             uint64_t *bytes, int32_t *fd);
   plug_status (*ipc_import)(int32_t device, const void *handle, uint64_t bytes,
@@ -394,18 +394,18 @@ typedef struct plug_runtime {
   ** itself. */
   plug_status (*stream_native)(int32_t device, plug_stream stream, void **native);
 
-  /* A handle for a stream that the vendor's own libraries made: good as long as
+  /* A handle for a stream that the vendor's own libraries made: valid as long as
   ** the stream is, the same each time, and never given to stream_destroy.
-  ** Absent: the host takes `native` for a plug_stream. */
+  ** Absent: the host uses `native` as a plug_stream. */
   plug_status (*stream_import)(int32_t device, void *native, plug_stream *stream);
 
   /* ---- Memory that grows in place: all or none. ----
-  ** mem_reserve sets addresses aside; mem_map puts memory behind a part of them
-  ** and mem_unmap takes it away again, both in multiples of map_bytes of the
-  ** device's info. What is mapped is used as what mem_alloc gave, under the same
-  ** base, host_view and ipc_export included. The host has synced before it
-  ** unmaps, and unmaps all before it gives the addresses back.
-  ** Absent: the host asks mem_alloc for one piece after the other. */
+  ** mem_reserve reserves addresses; mem_map maps memory into a part of them and
+  ** mem_unmap unmaps it, both in multiples of map_bytes of the device's info. What
+  ** is mapped is used like what mem_alloc returned, under the same base, host_view
+  ** and ipc_export included. The host has synced before it unmaps, and unmaps all
+  ** before it releases the addresses.
+  ** Absent: the host calls mem_alloc for each segment. */
   plug_status (*mem_reserve)(int32_t device, uint64_t bytes, void **base);
   plug_status (*mem_unreserve)(int32_t device, void *base);
   plug_status (*mem_map)(int32_t device, void *base, uint64_t offset, uint64_t bytes);
@@ -420,7 +420,7 @@ enum {
 enum {
   PLUG_CAPTURE_GLOBAL = 0, /* every thread's */
   PLUG_CAPTURE_THREAD = 1, /* that of the thread that began it */
-  PLUG_CAPTURE_RELAXED = 2 /* nobody's */
+  PLUG_CAPTURE_RELAXED = 2 /* no thread's */
 };
 
 /* ------------------------------ L1 kernels ------------------------------- */
@@ -523,8 +523,8 @@ typedef struct plug_profiler {
   plug_status (*label)(int32_t device, plug_stream stream, uint64_t label);
 
   /* Gives the host each record of work that has ended, once; after stop too.
-  ** `lost`: how many more there would have been, had there been room. The host
-  ** comes by every few thousand launches. */
+  ** `lost`: how many records were dropped. The host calls it every few thousand
+  ** launches. */
   plug_status (*drain)(int32_t device,
                        void (*take)(void *context, const plug_record *record),
                        void *context, uint64_t *lost);

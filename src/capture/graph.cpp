@@ -43,7 +43,8 @@ std::vector<CapturedRandom> randoms_of(const std::vector<std::shared_ptr<PhiloxS
 }
 
 void check_may_begin(const Stream& stream) {
-  TORCH_CHECK(!is_capturing(stream), "The current stream captures a graph already. End that capture first.");
+  TORCH_CHECK(!is_capturing(stream),
+              "The current stream is already capturing a graph. End that capture first.");
   TORCH_CHECK(stream.id() != 0 || !has_streams(stream.device()),
               "A graph is captured on a stream of its own, not on the default stream. Use torch.",
               device_type_name(), ".graph(), or make a torch.", device_type_name(),
@@ -62,7 +63,7 @@ Graph::~Graph() {
 }
 
 void Graph::register_generator(const at::Generator& generator) {
-  TORCH_CHECK(capture_ == nullptr, "A generator is registered with a graph before the capture.");
+  TORCH_CHECK(capture_ == nullptr, "Register a generator with a graph before its capture, not after.");
   std::shared_ptr<PhiloxState> state = state_of(generator);
   if (std::find(generators_.begin(), generators_.end(), state) == generators_.end()) {
     generators_.push_back(std::move(state));
@@ -122,7 +123,7 @@ void Graph::capture_end() {
   if (status == PLUG_OK && handle != nullptr) {
     ask_plugin<&plug_runtime::capture_destroy>(stream.device(), handle);
   }
-  const std::string said = status == PLUG_OK ? "capture_end gave no graph" : take_plugin_error();
+  const std::string said = status == PLUG_OK ? "capture_end returned no graph" : take_plugin_error();
   end_allocation();
   TORCH_CHECK(spoilt.empty(), "The capture of the graph failed: ", spoilt);
   TORCH_CHECK(false, "The capture of the graph failed: ", said.empty() ? status_name(status) : said,
@@ -131,7 +132,7 @@ void Graph::capture_end() {
 
 void Graph::instantiate() {
   TORCH_CHECK(handle_ != nullptr, "instantiate() needs a captured graph: call capture_end() first.");
-  TORCH_CHECK(keep_graph_, "instantiate() is the user's to call only for a graph made with keep_graph=True.");
+  TORCH_CHECK(keep_graph_, "instantiate() may be called only on a graph made with keep_graph=True.");
 }
 
 void Graph::replay() {
@@ -222,7 +223,8 @@ c10::MempoolId_t Graph::pool() const {
 void Graph::debug_dump(const std::string& path) const {
   TORCH_CHECK(handle_ != nullptr, "debug_dump() needs a captured graph, and this one has none.");
   TORCH_CHECK(takes_notes_,
-              "debug_dump() needs a graph that took notes: call enable_debug_mode() before the ", "capture.");
+              "debug_dump() needs a graph captured in debug mode: call enable_debug_mode() before the ",
+              "capture.");
   std::ofstream file(path);
   for (const std::string& note : capture_->notes()) file << note << '\n';
   TORCH_CHECK(file.good(), "The graph cannot be written to '", path, "'.");

@@ -24,13 +24,13 @@ const at::Tensor& only(const char* name, const Tensors& tensors) {
 
 void check_size(const char* name, const at::Tensor& tensor, int64_t count, at::ScalarType dtype) {
   TORCH_CHECK_VALUE(tensor.numel() == count && tensor.scalar_type() == dtype, name, " was given a tensor of ",
-                    tensor.numel(), " elements of ", tensor.scalar_type(), " where ", count, " of ", dtype,
-                    " belong.");
+                    tensor.numel(), " elements of ", tensor.scalar_type(), "; expected ", count, " of ",
+                    dtype, ".");
 }
 
 void check_count(const char* name, size_t given, size_t wanted) {
-  TORCH_CHECK_VALUE(given == wanted, name, " was given a list of ", given, " tensors where ", wanted,
-                    " belong.");
+  TORCH_CHECK_VALUE(given == wanted, name, " was given a list of ", given, " tensors; expected ", wanted,
+                    ".");
 }
 
 Tensors joined(const std::vector<Tensors>& lists, const Tensors& more) {
@@ -52,7 +52,7 @@ std::vector<int64_t> byte_splits(const at::Tensor& tensor, const std::vector<int
   std::vector<int64_t> splits = rows;
   if (rows.empty()) {
     TORCH_CHECK_VALUE(first % size == 0, "all_to_all was given a tensor of ", first, " rows for ", size,
-                      " ranks. Give it a multiple, or say how to split it.");
+                      " ranks. Give it a multiple of the number of ranks, or pass split sizes.");
     splits.assign(group_size, first / size);
   }
   const int64_t total = std::accumulate(splits.begin(), splits.end(), int64_t{0});

@@ -61,7 +61,7 @@ double factor_of(const c10d::ReduceOp& op) {
 }  // namespace
 
 Reduction::Reduction(const c10d::ReduceOp& op, at::ScalarType dtype, int group_size) : op_(op.op_) {
-  TORCH_CHECK_TYPE(can_reduce(op_, dtype), "gloo cannot reduce ", dtype, " by ReduceOp.", name_of(op_),
+  TORCH_CHECK_TYPE(can_reduce(op_, dtype), "gloo does not support ReduceOp.", name_of(op_), " for ", dtype,
                    ". Convert the tensor first, for example to float32 or int64.");
   if (dtype == at::kBool) op_ = of_booleans(op_);
   if (op_ == Op::PREMUL_SUM) factor_ = factor_of(op);

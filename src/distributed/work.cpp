@@ -61,7 +61,7 @@ void Work::host_wait(std::chrono::milliseconds timeout) const {
   const auto end = std::chrono::steady_clock::now() + timeout;
   while (!exchange_->is_over()) {
     TORCH_CHECK_WITH(DistBackendError, std::chrono::steady_clock::now() < end, exchange_->name(),
-                     " is not over after ", timeout.count(), " ms.");
+                     " has not finished after ", timeout.count(), " ms.");
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }

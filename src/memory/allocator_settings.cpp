@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <mutex>
 #include <set>
 
+#include "base/settings.h"
 #include "base/torch_compat.h"
 
 namespace torchplug::memory {
@@ -30,7 +30,7 @@ void read_environment() {
   for (const std::string& key : unknown_keys(Config::last_allocator_settings())) {
     TORCH_WARN("torchplug ignores the allocator setting '", key, "' of PYTORCH_ALLOC_CONF.");
   }
-  const char* text = std::getenv("TORCHPLUG_ALLOC_CONF");
+  const char* text = text_setting("TORCHPLUG_ALLOC_CONF");
   if (text != nullptr && *text != '\0') set_allocator_settings(text);
 }
 

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "memory/address_index.h"
 #include "memory/device_memory.h"
 #include "memory/foreign_memory.h"
@@ -40,10 +39,7 @@ Options& options() {
   return instance;
 }
 
-bool caching_is_disabled() {
-  const char* value = std::getenv("TORCHPLUG_NO_MEMORY_CACHING");
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-}
+bool caching_is_disabled() { return flag_setting("TORCHPLUG_NO_MEMORY_CACHING"); }
 
 DeviceMemory& make_memory_of(DeviceIndex device) {
   const Options& shared = options();
@@ -171,17 +167,17 @@ void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream)
 }
 
 c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(DeviceIndex device) {
-  device_info(device);
+  check_device(device);
   return memory_of(device).statistics();
 }
 
 void DeviceAllocator::resetAccumulatedStats(DeviceIndex device) {
-  device_info(device);
+  check_device(device);
   memory_of(device).reset_accumulated_statistics();
 }
 
 void DeviceAllocator::resetPeakStats(DeviceIndex device) {
-  device_info(device);
+  check_device(device);
   memory_of(device).reset_peak_statistics();
 }
 

@@ -1,11 +1,10 @@
 #include "plugin/host.h"
 
 #include <atomic>
-#include <cctype>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
+#include "base/settings.h"
 #include "base/utf8.h"
 
 namespace torchplug::plugin {
@@ -15,10 +14,7 @@ thread_local std::string last_error;
 std::atomic<ReportHandler> report_handler{nullptr};
 
 int log_threshold() {
-  static const int threshold = [] {
-    const char* level = std::getenv("TORCHPLUG_LOG");
-    return level == nullptr ? 2 : std::atoi(level);
-  }();
+  static const int threshold = choice_setting("TORCHPLUG_LOG").front() - '0';
   return threshold;
 }
 
@@ -26,13 +22,7 @@ void set_error(const plug_host* /*host*/, const char* message) { last_error = as
 
 void log(const plug_host* /*host*/, int32_t level, const char* message) { log_message(level, message); }
 
-const char* option(const plug_host* /*host*/, const char* key) {
-  std::string name = "TORCHPLUG_";
-  for (const char* c = key; *c != '\0'; ++c) {
-    name += *c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
-  }
-  return std::getenv(name.c_str());
-}
+const char* option(const plug_host* /*host*/, const char* key) { return plugin_setting(key); }
 
 CallServices& services(const plug_call* call) { return *static_cast<CallServices*>(call->host_private); }
 

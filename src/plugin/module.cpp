@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "base/utf8.h"
 
 namespace torchplug::plugin {
@@ -53,22 +54,21 @@ Listed list_group(const plug_runtime& table, Group wanted) {
 
 void check_mandatory(const plug_runtime& table, const std::string& name) {
   const Listed listed = list_group(table, Group::kMandatory);
-  TORCH_CHECK(listed.missing.empty(), "Plugin '", name,
-              "' leaves out what every device needs: ", listed.missing,
+  TORCH_CHECK(listed.missing.empty(), "Plugin '", name, "' lacks mandatory functions: ", listed.missing,
               ". Set these members of its plug_runtime.");
 }
 
 void check_group(const plug_runtime& table, const GroupNames& group, const std::string& name) {
   const Listed listed = list_group(table, group.group);
   TORCH_CHECK(listed.missing.empty() || listed.present.empty(), "Plugin '", name,
-              "' gives only part of the group '", group.name, "': it has ", listed.present, " and lacks ",
-              listed.missing, ". Give all of them or none.");
+              "' implements only part of the group '", group.name, "': it has ", listed.present,
+              " and lacks ", listed.missing, ". Implement all of them or none.");
 }
 
 // Copies what the owner of `table` knew of it; the rest stays zero.
 template <class Table>
 Table adopt(const Table& table, const char* type, const std::string& name) {
-  TORCH_CHECK(table.size >= sizeof(uint32_t), "Plugin '", name, "' gives a ", type, " whose size is ",
+  TORCH_CHECK(table.size >= sizeof(uint32_t), "Plugin '", name, "' returned a ", type, " whose size is ",
               table.size, ". Set .size = sizeof(", type, ").");
   Table adopted{};
   const size_t whole = table.size / alignof(Table) * alignof(Table);  // a member reached in part is absent
@@ -89,10 +89,10 @@ EntryPoint find_entry_point(void* library, const std::string& path) {
   if (void* symbol = ::dlsym(library, kEntryPoint)) return reinterpret_cast<EntryPoint>(symbol);
   for (int major = 1; major < 100; ++major) {
     const std::string other = "torchplug_plugin_v" + std::to_string(major);
-    TORCH_CHECK(::dlsym(library, other.c_str()) == nullptr, "The plugin at '", path, "' speaks version ",
-                major, " of the torchplug ABI and this torchplug speaks version ", PLUG_ABI_MAJOR,
-                ". Install a torchplug for version ", major,
-                ", or build the plugin against this one's plug.h.");
+    TORCH_CHECK(
+        ::dlsym(library, other.c_str()) == nullptr, "The plugin at '", path, "' was built for version ",
+        major, " of the torchplug ABI, and this torchplug supports version ", PLUG_ABI_MAJOR,
+        ". Install a torchplug for version ", major, ", or build the plugin against this one's plug.h.");
   }
   TORCH_CHECK(false, "The library at '", path, "' is not a torchplug plugin: it exports no ", kEntryPoint,
               "().");
@@ -102,7 +102,7 @@ void check_name(const std::string& name, const std::string& path) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
   TORCH_CHECK(!name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_allowed),
-              "The plugin at '", path, "' calls itself '", name,
+              "The plugin at '", path, "' has the name '", name,
               "'. A device name is lower-case letters, digits and '_', beginning with a letter.");
 }
 
@@ -118,10 +118,10 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   take_plugin_error();
   const plug_status status = entry_point(&module->host, &given);
   const std::string said = take_plugin_error();
-  TORCH_CHECK(status == PLUG_OK, "The plugin at '", path, "' refused to start (", status_name(status),
-              "): ", said.empty() ? "it gave no reason." : said);
+  TORCH_CHECK(status == PLUG_OK, "The plugin at '", path, "' failed to initialise (", status_name(status),
+              "): ", said.empty() ? "no reason given." : said);
   TORCH_CHECK(given != nullptr, "The plugin at '", path,
-              "' answered PLUG_OK but gave no plug_module. Set *module to its table.");
+              "' returned PLUG_OK but no plug_module. Set *module to its table.");
 
   const plug_module table = adopt(*given, "plug_module", path);
   module->name = table.name == nullptr ? "" : table.name;
@@ -161,7 +161,7 @@ plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name) {
 std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::string& name) {
   const plug_kernels adopted = adopt(table, "plug_kernels", name);
   TORCH_CHECK(adopted.count == 0 || (adopted.list != nullptr && adopted.kernel_size != 0), "Plugin '", name,
-              "' counts ", adopted.count, " kernels but gives no list or no kernel_size.");
+              "' has a kernel count of ", adopted.count, " but no list or no kernel_size.");
   std::vector<plug_kernel> kernels;
   for (uint32_t i = 0; i < adopted.count; ++i) {
     const char* at = reinterpret_cast<const char*>(adopted.list) + size_t{i} * adopted.kernel_size;
@@ -179,7 +179,7 @@ plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name
   TORCH_CHECK(adopted.start != nullptr && adopted.stop != nullptr && adopted.clock != nullptr &&
                   adopted.label != nullptr && adopted.drain != nullptr,
               "Plugin '", name,
-              "' gives a plug_profiler with a function missing. Give all of them, or none.");
+              "' has a plug_profiler with a missing function. Implement all of them or none.");
   return adopted;
 }
 
@@ -193,7 +193,10 @@ Module& load_module(const std::string& path) {
               "': ", std::strerror(errno), ".");
   std::lock_guard lock(modules_lock);
   std::unique_ptr<Module>& module = modules[{file.st_dev, file.st_ino}];
-  if (module == nullptr) module = open_module(resolved);
+  if (module == nullptr) {
+    check_settings();
+    module = open_module(resolved);
+  }
   return *module;
 }
 

@@ -48,7 +48,7 @@ class Session final : public libkineto::IActivityProfilerSession {
 
   void stop() override {
     trace_ = end();
-    for (const std::string& error : trace_.errors) TORCH_WARN("The profile is not complete. ", error);
+    for (const std::string& error : trace_.errors) TORCH_WARN("The profile is incomplete. ", error);
   }
 
   std::vector<std::string> errors() override { return trace_.errors; }

@@ -412,13 +412,12 @@ std::vector<ClockReading> DeviceTrace::on_unix_clock(const Ending& ending, const
 void DeviceTrace::add_works(Ending& ending, FinishedTrace& trace, const Lane& lane, const Readings& last) {
   trace.devices.emplace_back(lane.device, lane.timing);
   if (lane.lost != 0) {
-    trace.errors.push_back("The plugin had no room for " + std::to_string(lane.lost) + " records of device " +
+    trace.errors.push_back("The plugin dropped " + std::to_string(lane.lost) + " records of device " +
                            std::to_string(int{lane.device}) + ".");
   }
   if (lane.misdated != 0) {
-    trace.errors.push_back("The plugin says of " + std::to_string(lane.misdated) + " records of device " +
-                           std::to_string(int{lane.device}) +
-                           " that they began before they were launched; they were left out.");
+    trace.errors.push_back(std::to_string(lane.misdated) + " records of device " +
+                           std::to_string(int{lane.device}) + " start before their launch and were dropped.");
   }
   ClockMap clock(on_unix_clock(ending, lane.first), on_unix_clock(ending, last));
   const uint32_t first_id = trace.launches.empty() ? 0 : trace.launches.front().id;

@@ -35,6 +35,10 @@ struct CopyEnd {
   DeviceIndex device = -1;
 };
 
+// Launches count from here. Other profilers count theirs from 1, CUPTI for one, and a trace that has one
+// number twice is refused (PyTorch 2.11) or loses the arrows of both (2.13).
+constexpr uint32_t kFirstLaunch = uint32_t{1} << 30;
+
 // One call that gave a device something to do, or waited for it. Times are Unix nanoseconds.
 struct LaunchRecord {
   uint32_t id;  // no other launch's in this process
@@ -175,8 +179,8 @@ class DeviceTrace final : public WorkListener {
   bool is_running_ = false;
   std::array<LanePointer, std::numeric_limits<DeviceIndex>::max() + 1> lanes_;
   std::map<plug_stream, c10::StreamId> streams_;
-  std::deque<Entry> entries_;  // by id, without gaps
-  uint32_t first_id_ = 1;      // of entries_
+  std::deque<Entry> entries_;         // by id, without gaps
+  uint32_t first_id_ = kFirstLaunch;  // of entries_
   std::vector<Timed> timed_;
   std::vector<ReplayedJob> replayed_jobs_;
   std::vector<std::string> errors_;

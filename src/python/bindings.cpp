@@ -130,6 +130,7 @@ PYBIND11_MODULE(_C, module) {
   using NoGil = py::call_guard<py::gil_scoped_release>;
   module.def("activate", &activate, NoGil());
   module.def("activate_later", &activate_later, NoGil());
+  module.def("plugin_name", [](const std::string& path) { return load_module(path).name; }, NoGil());
   module.def("is_chosen", &is_module_chosen);
   module.def("is_loaded", &is_module_loaded);
   module.def("device_count", [] { return int{device_count()}; });
@@ -158,6 +159,7 @@ PYBIND11_MODULE(_C, module) {
   bind_memory_snapshot(module);
   bind_streams(module);
   bind_profiler(module);
+  bind_settings(module);
   bind_sharing(module);
   bind_warnings(module);
 #ifdef TORCHPLUG_DISTRIBUTED

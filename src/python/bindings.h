@@ -19,6 +19,7 @@ void bind_memory(pybind11::module_& module);
 void bind_memory_snapshot(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_profiler(pybind11::module_& module);
+void bind_settings(pybind11::module_& module);
 void bind_sharing(pybind11::module_& module);
 void bind_warnings(pybind11::module_& module);
 

@@ -18,7 +18,7 @@ CaptureMode mode_named(const std::string& name) {
 }
 
 void register_generator(Graph& graph, const py::object& generator) {
-  TORCH_CHECK(THPGenerator_Check(generator.ptr()), "A graph registers torch.Generators.");
+  TORCH_CHECK(THPGenerator_Check(generator.ptr()), "Expected a torch.Generator.");
   graph.register_generator(reinterpret_cast<THPGenerator*>(generator.ptr())->cdata);
 }
 

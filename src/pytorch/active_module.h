@@ -1,6 +1,7 @@
 #pragma once
 // The one device plugin of this process: chosen once, loaded at the first use of the device.
-// Any thread may ask for it. A plugin that cannot be loaded stays so: every use says why.
+// Any thread may ask for it. Of a plugin that cannot be loaded every use says why, until one of the same name
+// is chosen in its place.
 
 #include <c10/macros/Macros.h>
 
@@ -12,10 +13,15 @@
 namespace torchplug::pytorch {
 
 // Names the device and the plugin behind it. `prepare` is called once, when the plugin has been loaded.
-// Throws, naming both, if another plugin was chosen before.
+// Throws, naming both, if another plugin was chosen before, unless that has the same name and could not be
+// loaded.
 void choose_module(const std::string& name, const std::string& path, void (*prepare)(Module&));
+// Takes the choice back, for a plugin that could not be loaded before anything was made of it.
+void forget_choice() noexcept;
 bool is_module_chosen() noexcept;
 bool is_module_loaded() noexcept;
+// Whether the chosen one could not be loaded.
+bool has_module_failed() noexcept;
 
 // Loads the plugin if this is the first use.
 inline const Module& active_module();

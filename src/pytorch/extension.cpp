@@ -27,7 +27,7 @@ c10::DeviceIndex or_current(c10::DeviceIndex device) { return device < 0 ? core:
 core::Stream stream_of(const c10::Stream& stream) {
   TORCH_CHECK(stream.device_type() == core::kDeviceType, "Expected a stream of device '",
               core::active_module().name, "', but got one of '", stream.device(),
-              "'. torchplug::current_stream() gives one.");
+              "'. Use torchplug::current_stream().");
   return core::Stream(stream);
 }
 

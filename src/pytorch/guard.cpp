@@ -104,7 +104,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 }  // namespace
 
 void put_into(c10::Event& event, std::unique_ptr<Event> ours) {
-  TORCH_CHECK(!event.was_marked_for_recording(), "The event has been recorded and is one already.");
+  TORCH_CHECK(!event.was_marked_for_recording(),
+              "The event has already been recorded and cannot become a shared event.");
   const Stream stream = Stream::default_of(ours->device());
   event_to_put = std::move(ours);
   event.record(stream.unwrap());

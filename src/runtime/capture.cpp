@@ -106,7 +106,7 @@ CapturedRandom& Capture::random_of(const std::shared_ptr<PhiloxState>& generator
   }
   TORCH_CHECK(
       false,
-      "A random operator in the capture of a graph draws from a generator that the graph does not know. "
+      "A random operator in the capture of a graph uses a generator that is not registered with the graph. "
       "Call register_generator_state(generator) of the graph before the capture.");
 }
 
@@ -160,7 +160,7 @@ void Capture::note(const std::string& what) {
 void detail::refuse_if_capturing(const Stream& stream, const char* what, const char* remedy) {
   if (const auto capture = capture_of(stream)) {
     capture->refuse(std::string(what) +
-                    " cannot be done while its stream captures a graph, since nothing runs before the "
+                    " is not allowed while its stream is capturing a graph, since nothing runs before the "
                     "graph is replayed. " +
                     remedy);
   }
@@ -168,10 +168,10 @@ void detail::refuse_if_capturing(const Stream& stream, const char* what, const c
 
 void refuse_unplanned(const Stream& stream, const std::string& operator_name) {
   if (const auto capture = capture_of(stream)) {
-    capture->refuse(
-        operator_name +
-        " cannot be captured in a graph yet, since its first call of a kind runs at once. Run the "
-        "step once before capturing it, so that every operator has a plan.");
+    capture->refuse(operator_name +
+                    " cannot be captured in a graph yet, since its first call with such arguments runs "
+                    "immediately. Run the "
+                    "step once before capturing it, so that every operator has a plan.");
   }
 }
 
@@ -180,7 +180,7 @@ void refuse_wait_for_device(DeviceIndex device) {
   for (const auto& capture : active_captures()) {
     if (!capture->forbids_wait_for(device)) continue;
     capture->refuse(
-        "Waiting for a device cannot be done while a graph is captured on it. Wait before the capture or "
+        "A device cannot be synchronised while a graph is being captured on it. Wait before the capture or "
         "after "
         "a replay; capture_error_mode=\"thread_local\" or \"relaxed\" lets other threads wait.");
   }

@@ -5,16 +5,19 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
 #include <sstream>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "base/utf8.h"
 #include "runtime/failure.h"
 
@@ -27,15 +30,20 @@ using detail::Life;
 
 // What is known once device_count has been asked.
 struct Devices {
-  std::vector<DeviceInfo> all;
+  size_t count = 0;
   std::string failure;
 
   // The slots of these devices.
-  std::span<DeviceSlot> slots() const { return {device_slots.data(), all.size()}; }
+  std::span<DeviceSlot> slots() const { return {device_slots.data(), count}; }
 };
 
 std::atomic<const Module& (*)()> module_loader{nullptr};
-std::atomic<bool> is_known{false};
+std::mutex find_lock;
+std::atomic<Devices*> known_devices{nullptr};
+// By device; read when first asked for. To tell what it is, a plugin may have to open a context, which no
+// child of a process that only counted its devices could use.
+constinit std::array<std::atomic<const DeviceInfo*>, std::tuple_size_v<detail::DeviceSlots>> infos{};
+
 std::mutex open_lock;
 thread_local DeviceIndex current = 0;
 
@@ -69,20 +77,24 @@ DeviceInfo read_info(const Module& module, DeviceIndex device, int32_t plugins_i
   info.priority_high = given.priority_high;
   info.priority_low = given.priority_low;
   TORCH_CHECK(given.dtypes != nullptr || given.dtype_count == 0, "Plugin '", module.name, "' names ",
-              given.dtype_count, " dtypes of device ", int{device}, " but gives no list. Set .dtypes.");
+              given.dtype_count, " dtypes of device ", int{device}, " but no list. Set .dtypes.");
   info.dtypes.assign(given.dtypes, given.dtypes + given.dtype_count);
-  TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", module.name,
-              "' gives an alignment of ", info.alignment, " for device ", int{device},
-              ". An alignment is a power of two.");
+  TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", module.name, "' has an alignment of ",
+              info.alignment, " for device ", int{device}, ". An alignment is a power of two.");
   return info;
 }
 
 constexpr const char* kVisible = "TORCHPLUG_VISIBLE_DEVICES";
 
+std::string which_indices(int32_t count) {
+  if (count == 0) return "It has none.";
+  return "Set it to a comma-separated list of indices from 0 to " + std::to_string(count - 1) + ".";
+}
+
 // "1,0": the plugin's devices 1 and 0, in this order; "": none. Not set: all.
 std::vector<int32_t> visible_devices(const Module& module, int32_t count) {
   std::vector<int32_t> visible;
-  const char* wish = std::getenv(kVisible);
+  const char* wish = text_setting(kVisible);
   if (wish == nullptr) {
     for (int32_t i = 0; i < count; ++i) visible.push_back(i);
     return visible;
@@ -93,8 +105,7 @@ std::vector<int32_t> visible_devices(const Module& module, int32_t count) {
     const char* end = item.data() + item.size();
     const auto [parsed, problem] = std::from_chars(item.data(), end, index);
     TORCH_CHECK(problem == std::errc() && parsed == end && index >= 0 && index < count, kVisible, " is '",
-                wish, "', but '", item, "' is no device of plugin '", module.name, "', which has ", count,
-                ". Give indices below that, with commas between them.");
+                wish, "', but plugin '", module.name, "' has no device '", item, "'. ", which_indices(count));
     TORCH_CHECK(std::find(visible.begin(), visible.end(), index) == visible.end(), kVisible, " is '", wish,
                 "', which names device ", index, " twice. Name each device once.");
     visible.push_back(index);
@@ -109,39 +120,24 @@ Devices find_devices() {
     int32_t count = 0;
     check(module.runtime.call<&plug_runtime::device_count>(&count), "device_count", -1);
     TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '", module.name,
-                "' counts ", count, " devices. PyTorch has room for 127.");
+                "' reports ", count, " devices. PyTorch supports at most 127.");
     for (int32_t plugins_index : visible_devices(module, count)) {
-      const size_t index = devices.all.size();
-      device_slots[index].plugins_index = plugins_index;
-      device_slots[index].module = &module;
-      devices.all.push_back(read_info(module, static_cast<DeviceIndex>(index), plugins_index));
+      device_slots[devices.count].plugins_index = plugins_index;
+      device_slots[devices.count++].module = &module;
     }
   } catch (const c10::Error& error) {
-    devices.all.clear();
     devices.failure = error.what_without_backtrace();
   }
   return devices;
 }
 
 Devices& devices() {
-  static Devices& found = *immortal<Devices>(find_devices());
-  is_known.store(true, std::memory_order_release);
-  return found;
-}
-
-// Its place among the devices; throws if there is no such device.
-size_t check_index(DeviceIndex device) {
-  TORCH_CHECK(module_loader != nullptr,
-              "There is no device: no plugin has been chosen. Set TORCHPLUG_DEVICE to a "
-              "device's name or to the path of a plugin, or call torchplug.load(path).");
-  const Devices& found = devices();
-  TORCH_CHECK(found.failure.empty(), found.failure);
-  const auto count = static_cast<int>(found.all.size());
-  TORCH_CHECK(device >= 0 && device < count, "There is no device ", device_type_name(), ":", int{device},
-              ". ",
-              count == 0 ? std::string("The plugin found no device.")
-                         : "Devices run from 0 to " + std::to_string(count - 1) + ".");
-  return static_cast<size_t>(device);
+  if (Devices* known = known_devices.load(std::memory_order_acquire)) return *known;
+  std::lock_guard lock(find_lock);
+  if (known_devices == nullptr) {
+    known_devices.store(immortal<Devices>(find_devices()), std::memory_order_release);
+  }
+  return *known_devices;
 }
 
 // Only flags are written: the child of a multithreaded process may do little else.
@@ -181,24 +177,53 @@ bool DeviceInfo::holds(plug_dtype dtype) const {
 
 void shut_down_at_exit() { std::atexit(shut_down); }
 
-void set_module_loader(const Module& (*load)()) noexcept { module_loader = load; }
+void set_module_loader(const Module& (*load)()) noexcept {
+  std::lock_guard lock(find_lock);
+  module_loader = load;
+  const Devices* before = known_devices;
+  if (before != nullptr && !before->failure.empty()) known_devices = nullptr;
+}
 
-bool are_devices_known() noexcept { return is_known.load(std::memory_order_acquire); }
+bool are_devices_known() noexcept { return known_devices.load(std::memory_order_acquire) != nullptr; }
 
 std::string device_type_name() { return c10::get_privateuse1_backend(); }
 
-const Module& detail::find_module(DeviceIndex device) { return *device_slots[check_index(device)].module; }
+const Module& detail::find_module(DeviceIndex device) { return *device_slots[check_device(device)].module; }
 
 const Module* module_for_host() { return device_count() == 0 ? nullptr : &module_of(0); }
 
 DeviceIndex device_count() noexcept {
-  return module_loader != nullptr ? static_cast<DeviceIndex>(devices().all.size()) : DeviceIndex{0};
+  return module_loader != nullptr ? static_cast<DeviceIndex>(devices().count) : DeviceIndex{0};
 }
 
-const DeviceInfo& device_info(DeviceIndex device) { return devices().all[check_index(device)]; }
+size_t check_device(DeviceIndex device) {
+  TORCH_CHECK(module_loader != nullptr,
+              "There is no device: no plugin has been chosen. Set TORCHPLUG_DEVICE to a "
+              "device's name or to the path of a plugin, or call torchplug.load(path).");
+  const Devices& found = devices();
+  TORCH_CHECK(found.failure.empty(), found.failure);
+  const auto count = static_cast<int>(found.count);
+  TORCH_CHECK(device >= 0 && device < count, "There is no device ", device_type_name(), ":", int{device},
+              ". ",
+              count == 0 ? std::string("The plugin found no device.")
+                         : "Devices run from 0 to " + std::to_string(count - 1) + ".");
+  return static_cast<size_t>(device);
+}
+
+const DeviceInfo& device_info(DeviceIndex device) {
+  const size_t place = check_device(device);
+  std::atomic<const DeviceInfo*>& known = infos[place];
+  const DeviceInfo* info = known.load(std::memory_order_acquire);
+  if (C10_LIKELY(info != nullptr)) return *info;
+  if (is_forked()) refuse_forked();
+  const DeviceSlot& slot = device_slots[place];
+  auto read = std::make_unique<const DeviceInfo>(read_info(*slot.module, device, slot.plugins_index));
+  // Of two threads that read it, one keeps what it read.
+  return known.compare_exchange_strong(info, read.get()) ? *read.release() : *info;
+}
 
 int32_t plugin_index(DeviceIndex device) {
-  if (C10_UNLIKELY(!is_open(device))) check_index(device);
+  if (C10_UNLIKELY(!is_open(device))) check_device(device);
   return unchecked_plugin_index(device);
 }
 
@@ -212,7 +237,7 @@ DeviceIndex visible_index(int32_t plugins) noexcept {
 DeviceIndex current_device() noexcept { return current; }
 
 void set_current_device(DeviceIndex device) {
-  check_index(device);
+  check_device(device);
   current = device;
 }
 
@@ -234,18 +259,16 @@ bool is_forked() noexcept {
 }
 
 bool launch_blocking() noexcept {
-  static const bool blocking = [] {
-    const char* value = std::getenv("TORCHPLUG_LAUNCH_BLOCKING");
-    return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-  }();
+  static const bool blocking = flag_setting("TORCHPLUG_LAUNCH_BLOCKING");
   return blocking;
 }
 
 void detail::open_device(DeviceIndex device) {
-  check_index(device);
+  check_device(device);
   if (is_forked()) refuse_forked();
   DeviceSlot& slot = device_slots[static_cast<size_t>(device)];
-  TORCH_CHECK(slot.life != Life::kEnded, "Device '", device_type_name(), "' is gone: the process is ending.");
+  TORCH_CHECK(slot.life != Life::kEnded, "Device '", device_type_name(),
+              "' cannot be used while the process exits.");
   if (slot.life == Life::kLost) throw_lost(device);
   std::lock_guard lock(open_lock);
   if (slot.life == Life::kOpen) return;
@@ -268,7 +291,7 @@ void check(plug_status status, const char* what, DeviceIndex device) {
   const std::string where =
       device < 0 ? device_type_name() : device_type_name() + ":" + std::to_string(int{device});
   std::string said = take_plugin_error();
-  if (said.empty()) said = "the plugin gave no reason";
+  if (said.empty()) said = "no reason given";
   const std::string message = where + ": " + what + " failed (" + status_name(status) + "): " + said;
   TORCH_CHECK_WITH(OutOfMemoryError, status != PLUG_NO_MEMORY, message);
   if (status == PLUG_LOST && device >= 0) {

@@ -40,13 +40,16 @@ struct DeviceInfo {
 };
 
 // Who knows the plugin whose devices these are, called when they are first asked for. It throws if the plugin
-// cannot be loaded; every use of a device then throws the same.
+// cannot be loaded; every use of a device then throws the same, until the next call of this.
 void set_module_loader(const Module& (*load)()) noexcept;
 
-// Zero if there is no plugin, or it cannot say; device_info() then throws what it said.
+// Zero if there is no plugin, or it cannot say. Asks it for nothing else.
 DeviceIndex device_count() noexcept;
 // Whether they have been asked for already.
 bool are_devices_known() noexcept;
+// Its place among the devices. Throws if there is no such device, or in the plugin's words why it cannot
+// count them.
+size_t check_device(DeviceIndex device);
 const DeviceInfo& device_info(DeviceIndex device);
 
 // The plugin that the device is of.

@@ -64,13 +64,13 @@ void Event::refuse_captured(const char* what) const {
         std::string(what) +
         " cannot be done in the capture that recorded it. Do it before the capture or after a replay.");
   }
-  TORCH_CHECK(false, "The event was recorded in the capture of a graph and marks nothing outside of it. ",
+  TORCH_CHECK(false, "The event was recorded in a graph capture and is not valid outside of it. ",
               "Record it again.");
 }
 
 bool Event::is_ready() const {
   ensure_open(device_);
-  refuse_captured("Asking for an event");
+  refuse_captured("Querying an event");
   if (handle_ == nullptr) return true;
   const plug_status status = ask_plugin<&R::event_query>(device_, handle_);
   if (status == PLUG_NOT_READY) return false;

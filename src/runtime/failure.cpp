@@ -76,7 +76,7 @@ void on_report(int32_t plugins_index, plug_stream /*stream*/, uint64_t sequence,
                const char* message) {
   if (!are_devices_known()) return;
   const DeviceIndex device = visible_index(plugins_index);
-  const std::string said = message == nullptr ? "the plugin gave no reason" : as_utf8(message);
+  const std::string said = message == nullptr ? "no reason given" : as_utf8(message);
   if (device < 0) {
     TORCH_WARN("Plugin '", device_type_name(), "' reported a failure of device ", plugins_index,
                ", which is not in use: ", said);
@@ -172,7 +172,7 @@ void print_recorded_failures() {
   for (DeviceIndex device = 0; device < device_count(); ++device) {
     const std::string unseen = take_unseen(device);
     if (unseen.empty()) continue;
-    std::fprintf(stderr, "%s: work failed and nobody waited for it: %s\n", name_of(device).c_str(),
+    std::fprintf(stderr, "%s: work failed and was never waited for: %s\n", name_of(device).c_str(),
                  unseen.c_str());
   }
 }

@@ -27,7 +27,7 @@ class Gate::Job final : public HostJob {
     const bool opened = state_->changed.wait_for(lock, limit_, [this] { return state_->is_open; });
     state_->is_open = true;
     state_->changed.notify_all();
-    TORCH_CHECK(opened, "A gate held a stream for ", limit_.count(), " seconds and nobody opened it.");
+    TORCH_CHECK(opened, "A gate blocked a stream for ", limit_.count(), " seconds and was not opened.");
   }
   const char* name() const override { return "a gate"; }
 

@@ -72,7 +72,7 @@ void PhiloxGenerator::set_place(const Draw& place) {
     if (const auto capture = capture_of(Stream::current(device().index()))) {
       if (place.seed != state_->place().seed) {
         capture->refuse(
-            "Seeding a generator anew cannot be captured in a graph. Seed it before the capture, or before a "
+            "Seeding a generator cannot be captured in a graph. Seed it before the capture, or before a "
             "replay.");
       }
       capture->set_drawn(state_, place.offset);
@@ -95,7 +95,7 @@ uint64_t PhiloxGenerator::seed() {
 }
 
 void PhiloxGenerator::set_offset(uint64_t offset) {
-  TORCH_CHECK(offset % 4 == 0, "A generator's offset is a multiple of 4, not ", offset, ".");
+  TORCH_CHECK(offset % 4 == 0, "A generator's offset must be a multiple of 4, not ", offset, ".");
   set_place({current_seed(), offset});
 }
 
@@ -105,7 +105,7 @@ void PhiloxGenerator::set_state(const c10::TensorImpl& state) {
               kStateBytes, " bytes, not ", state.numel(), ".");
   Draw place{};
   std::memcpy(&place, state.data(), sizeof place);
-  TORCH_CHECK(place.offset % 4 == 0, "A generator's offset is a multiple of 4, not ", place.offset, ".");
+  TORCH_CHECK(place.offset % 4 == 0, "A generator's offset must be a multiple of 4, not ", place.offset, ".");
   set_place(place);
 }
 
@@ -145,7 +145,7 @@ PhiloxGenerator* PhiloxGenerator::clone_impl() const {
 
 const at::Generator& default_generator(DeviceIndex device) {
   const DeviceIndex index = device < 0 ? current_device() : device;
-  device_info(index);
+  check_device(index);
   Generators& generators = default_generators();
   std::lock_guard lock(generators.lock);
   return generators.of(index);
@@ -163,7 +163,7 @@ void seed_default_generators(uint64_t seed) {
 
 at::Generator new_generator(DeviceIndex device) {
   const DeviceIndex index = device < 0 ? current_device() : device;
-  device_info(index);
+  check_device(index);
   return at::make_generator<PhiloxGenerator>(index);
 }
 

@@ -127,12 +127,12 @@ void release_job(void* argument) { static_cast<HostJob*>(argument)->release(); }
 }  // namespace
 
 Stream Stream::current(DeviceIndex device) {
-  if (C10_UNLIKELY(!is_open(device))) device_info(device);
+  if (C10_UNLIKELY(!is_open(device))) check_device(device);
   return {device, current_ids[static_cast<size_t>(device)]};
 }
 
 Stream Stream::default_of(DeviceIndex device) {
-  device_info(device);
+  check_device(device);
   return {device, 0};
 }
 
@@ -203,7 +203,7 @@ void Stream::run_here(HostJob& job) const {
 
 bool Stream::is_idle() const {
   ensure_open(device_);
-  refuse_in_capture(*this, "Asking whether a stream is done", "Ask before the capture or after a replay.");
+  refuse_in_capture(*this, "Querying a stream", "Ask before the capture or after a replay.");
   if (!has_streams(device_)) return true;
   const plug_status status = ask_plugin<&R::stream_query>(device_, handle());
   if (status == PLUG_NOT_READY) return false;

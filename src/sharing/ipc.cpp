@@ -25,8 +25,9 @@ void check_can_share(DeviceIndex device) {
 
 DeviceIndex visible_device(int32_t plugins_index) {
   const DeviceIndex device = visible_index(plugins_index);
-  TORCH_CHECK(device >= 0, "What was shared is on device ", plugins_index, " of plugin '", device_type_name(),
-              "', which this process does not have. Set TORCHPLUG_VISIBLE_DEVICES so that it has.");
+  TORCH_CHECK(device >= 0, "The shared memory is on device ", plugins_index, " of plugin '",
+              device_type_name(),
+              "', which is not visible in this process. Add it to TORCHPLUG_VISIBLE_DEVICES.");
   return device;
 }
 
@@ -67,7 +68,7 @@ class Exports {
       take_back_copy(reference);
       return sent.storage;
     }
-    TORCH_CHECK(false, "Shared storage ", reference.number, " has come back and was never sent.");
+    TORCH_CHECK(false, "Shared storage ", reference.number, " was received back but never sent.");
   }
 
   size_t collect() {

@@ -149,7 +149,7 @@ std::shared_ptr<CountTable> open_table(const SharedReference& reference) {
       "/proc/" + std::to_string(reference.process) + "/fd/" + std::to_string(reference.table_fd);
   FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   TORCH_CHECK(file.is_open() || errno == ENOENT || errno == ESRCH, "Memory that process ", reference.process,
-              " has shared cannot be reached through ", path, ": ", system_words(), ".");
+              " has shared cannot be opened through ", path, ": ", system_words(), ".");
   std::shared_ptr<CountTable> opened;
   if (file.is_open() && ::lseek(file.number(), 0, SEEK_END) == static_cast<off_t>(sizeof(CountTable::Page))) {
     opened = std::make_shared<CountTable>(std::move(file));
@@ -183,7 +183,7 @@ HeldReference::HeldReference(const SharedReference& reference) : reference_(refe
   if (table_ == nullptr) return;
   struct flock held = lock_on(reference_, F_RDLCK);
   TORCH_CHECK(::fcntl(table_->fd(), F_SETLK, &held) == 0, "Memory that process ", reference.process,
-              " has shared cannot be held: ", system_words(), ".");
+              " has shared cannot be locked: ", system_words(), ".");
   receive_copy();
 }
 

@@ -2,6 +2,7 @@
 
 #include "pytorch/activate.h"
 
+#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/DeviceType.h>
@@ -70,12 +71,61 @@ TEST(Activate, a_refused_second_plugin_gets_none_of_the_firsts_calls) {
   });
 }
 
-TEST(Activate, a_name_that_pytorch_has_already_is_refused_every_time) {
+// No device has been registered with PyTorch, and there is room for one.
+void expect_untouched() {
+  EXPECT_EQ(c10::get_privateuse1_backend(), "privateuseone");
+  EXPECT_FALSE(is_module_loaded());
+  EXPECT_FALSE(at::isPrivateUse1HooksRegistered());
+  EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
+  expect_same(on_device(numbers({4})).relu(), numbers({4}).relu());
+}
+
+TEST(Activate, a_name_that_pytorch_has_already_is_refused_before_anything_is_changed) {
   alone([] {
     const auto refused = [] { return error_of([] { activate(plugin_path("taken_name")); }); };
     const std::string first = refused();
-    expect_says(first, {"cuda"});
+    expect_says(first, {"'cuda'", "another name"});
+    expect_one_sentence(first);
     EXPECT_EQ(refused(), first);
+    expect_untouched();
+  });
+}
+
+TEST(Activate, a_name_that_pytorch_has_already_is_refused_for_later_too) {
+  alone([] {
+    for (const char* name : {"cuda", "cpu", "meta", "vulkan", "privateuseone"}) {
+      expect_says(error_of([name] { activate_later(name, HELLO_LIBRARY); }), {name, "another name"});
+    }
+    expect_untouched();
+  });
+}
+
+TEST(Activate, a_path_where_nothing_is_is_refused_for_later_too) {
+  alone([] {
+    expect_says(error_of([] { activate_later("acme", "/no/such/plugin.so"); }), {"/no/such/plugin.so"});
+    expect_untouched();
+  });
+}
+
+TEST(Activate, a_plugin_that_cannot_be_put_to_use_leaves_room_for_another) {
+  alone([] {
+    ::setenv("TORCHPLUG_LAYERS", "validate,nonsense", 1);
+    expect_says(error_of([] { activate(HELLO_LIBRARY); }), {"'nonsense'"});
+    ::setenv("TORCHPLUG_LAYERS", "fault,validate", 1);
+    ::setenv("TORCHPLUG_FAULT", "nonsense", 1);  // found when validate is in place
+    expect_says(error_of([] { activate(HELLO_LIBRARY); }), {"nonsense"});
+    ::unsetenv("TORCHPLUG_FAULT");
+    expect_untouched();
+  });
+}
+
+TEST(Activate, what_another_backend_has_taken_is_refused) {
+  alone([] {
+    c10::register_privateuse1_backend("other");
+    const std::string text = error_of([] { activate(HELLO_LIBRARY); });
+    expect_says(text, {"'hello'", "'other'", "not both"});
+    expect_one_sentence(text);
+    expect_says(error_of([] { activate_later("hello", HELLO_LIBRARY); }), {"'hello'", "'other'"});
   });
 }
 
@@ -106,6 +156,28 @@ TEST(Activate, a_plugin_for_later_that_cannot_be_loaded_says_why_at_every_use) {
       EXPECT_EQ(device_count(), 0);
       expect_says(error_of([] { at::zeros({3}, device()); }), {"the licence server does not answer"});
     }
+  });
+}
+
+TEST(Activate, a_plugin_that_could_not_be_loaded_later_can_be_loaded_when_it_is_repaired) {
+  alone([] {
+    activate_later("hello", plugin_path("refuses"));
+    expect_says(error_of([] { at::zeros({3}, device()); }), {"the licence server does not answer"});
+    EXPECT_EQ(device_count(), 0);
+    EXPECT_EQ(activate(HELLO_LIBRARY), "hello");
+    EXPECT_EQ(device_count(), 1);
+    expect_same(on_device(numbers({4})).relu(), numbers({4}).relu());
+  });
+}
+
+TEST(Activate, a_plugin_that_could_not_be_loaded_later_keeps_its_name) {
+  alone([] {
+    activate_later("refuses", plugin_path("refuses"));
+    expect_says(error_of([] { at::zeros({3}, device()); }), {"the licence server does not answer"});
+    const std::string text = error_of([] { activate(HELLO_LIBRARY); });
+    expect_says(text, {"'hello'", "'refuses'", "in place of", "TORCHPLUG_DEVICE"});
+    expect_one_sentence(text);
+    expect_says(error_of([] { at::zeros({3}, device()); }), {"the licence server does not answer"});
   });
 }
 

@@ -1,7 +1,7 @@
 // The allocator under random work of several threads on several streams. Every block carries a pattern,
 // written and read by its streams in their order: a block that overlaps another, or that is given out before
 // all its streams have passed, is found by a pattern that has changed. What the statistics say is counted
-// here once more. 100,000 operations; a million with TORCHPLUG_SWEEP=all.
+// here once more. 100,000 operations; a million with TORCHPLUG_TEST_SWEEP=all.
 
 #include <array>
 #include <atomic>
@@ -21,7 +21,7 @@ constexpr int kThreads = 4;
 constexpr size_t kStreams = 4;
 
 int operations() {
-  const char* sweep = std::getenv("TORCHPLUG_SWEEP");
+  const char* sweep = std::getenv("TORCHPLUG_TEST_SWEEP");
   return sweep != nullptr && std::string_view(sweep) == "all" ? 1000000 : 100000;
 }
 

@@ -136,7 +136,7 @@ TEST(Failure, that_a_plugin_reports_names_the_call_and_is_thrown_once) {
         "sim:0: aten::add.Tensor (call " + std::to_string(call) + ") failed (internal error): a fuse blew");
     host.report(&host, 0, nullptr, 0, PLUG_INTERNAL, nullptr);
     EXPECT_EQ(error_of([] { synchronize_device(0); }),
-              "sim:0: work failed (internal error): the plugin gave no reason");
+              "sim:0: work failed (internal error): no reason given");
   });
 }
 

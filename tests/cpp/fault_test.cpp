@@ -50,16 +50,16 @@ TEST(Faults, are_read_from_a_list) {
 
 TEST(Faults, that_cannot_be_read_are_one_sentence_with_the_place) {
   const std::pair<const char*, std::initializer_list<std::string_view>> wrong[] = {
-      {"aloc:3", {"character 1", "nothing called that"}},
+      {"aloc:3", {"character 1", "unknown fault"}},
       {"alloc:x", {"character 7", "a number is missing"}},
       {"alloc:0", {"counted from 1"}},
       {"alloc:3,copy", {"character 13", "':' is missing"}},
       {"copy>3", {"only an allocation has a size"}},
-      {"kernel:1:bad", {"character 10", "no status"}},
-      {"slow:all:2ms", {"character 6", "no stream"}},
+      {"kernel:1:bad", {"character 10", "unknown status"}},
+      {"slow:all:2ms", {"character 6", "unknown stream"}},
       {"slow:*:2h", {"character 9", "unit of time"}},
-      {"host_alloc:1@0", {"of no device"}},
-      {"lost:1 ", {"character 7", "something more"}},
+      {"host_alloc:1@0", {"does not take a device"}},
+      {"lost:1 ", {"character 7", "unexpected characters"}},
   };
   for (const auto& [text, words] : wrong) {
     const std::string said = error_of([text = text] { parse_faults(text); });

@@ -182,7 +182,7 @@ TEST(Adoption, a_table_that_ends_before_all_mandatory_functions_lacks_every_one_
 TEST(Adoption, a_member_that_a_table_reaches_only_half_is_absent) {
   plug_runtime table = complete_table();
   table.size = offsetof(plug_runtime, copy) + sizeof table.copy / 2;
-  expect_says(error_of([&] { adopt_runtime(table, "half"); }), {"half", "needs: copy"});
+  expect_says(error_of([&] { adopt_runtime(table, "half"); }), {"half", "functions: copy"});
 }
 
 TEST(Adoption, part_of_every_group_is_refused_by_the_groups_name) {
@@ -209,7 +209,7 @@ TEST(Adoption, a_kernel_without_a_schema_or_a_function_is_named_by_its_place) {
 
 TEST(Adoption, kernels_counted_but_not_given_are_refused) {
   const plug_kernels table{sizeof(plug_kernels), sizeof(plug_kernel), 3, 0, nullptr};
-  expect_says(error_of([&] { adopt_kernels(table, "p"); }), {"'p'", "3 kernels"});
+  expect_says(error_of([&] { adopt_kernels(table, "p"); }), {"'p'", "count of 3"});
 }
 
 TEST(Adoption, a_layer_offers_what_the_plugin_has_and_no_more) {

@@ -209,6 +209,16 @@ TEST_P(DeviceTraceOnSim, a_trace_knows_nothing_of_what_was_launched_before_and_a
   });
 }
 
+TEST_P(DeviceTraceOnSim, launches_have_numbers_that_no_profiler_has_which_counts_from_one) {
+  on_device([] {
+    const FinishedTrace trace = trace_of([] { enqueue(new_stream(0), [] {}); });
+    ASSERT_EQ(trace.launches.size(), 1u);
+    EXPECT_GE(trace.launches[0].id, kFirstLaunch);
+    ASSERT_EQ(trace.works.size(), 1u);
+    EXPECT_EQ(trace.works[0].launch, &trace.launches[0]);
+  });
+}
+
 TEST(DeviceTrace, a_device_that_is_not_used_is_not_opened) {
   on_sim([] {
     const FinishedTrace trace = trace_of([] {});
@@ -278,7 +288,7 @@ TEST(DeviceTrace, records_dated_before_their_launch_are_told) {
     at::relu(x);
     const FinishedTrace trace = trace_of([&] { at::relu(x); });
     ASSERT_EQ(trace.errors.size(), 1u);
-    expect_says(trace.errors[0], {"2 records of device 0", "before they were launched"});
+    expect_says(trace.errors[0], {"2 records of device 0", "before their launch"});
     expect_one_sentence(trace.errors[0]);
   });
 }
@@ -291,7 +301,7 @@ TEST(DeviceTrace, records_that_the_plugin_lost_are_told) {
     at::relu(x);  // the first call of a kind does more
     const FinishedTrace trace = trace_of([&] { at::relu(x); });
     ASSERT_EQ(trace.errors.size(), 1u);
-    expect_says(trace.errors[0], {"no room for 3 records"});
+    expect_says(trace.errors[0], {"dropped 3 records"});
   });
 }
 

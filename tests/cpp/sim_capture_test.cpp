@@ -188,15 +188,15 @@ TEST_F(SimCapture, a_stream_that_was_not_joined_spoils_the_capture) {
 TEST_F(SimCapture, waiting_for_a_capturing_stream_is_refused_and_spoils_the_capture) {
   begin(one_);
   EXPECT_EQ(plugin_->stream_sync(0, one_), PLUG_INVALID);
-  EXPECT_NE(last_error.find("while a stream captures"), std::string::npos) << last_error;
+  EXPECT_NE(last_error.find("while a stream is capturing"), std::string::npos) << last_error;
   expect_spoilt(one_, "waiting for its stream");
   begin(one_);
   EXPECT_EQ(plugin_->stream_query(0, one_), PLUG_INVALID);
-  expect_spoilt(one_, "asking whether its stream is done");
+  expect_spoilt(one_, "querying its stream");
   begin(one_);
   ASSERT_EQ(plugin_->event_record(0, event_, one_), PLUG_OK);
   EXPECT_EQ(plugin_->event_sync(0, event_), PLUG_INVALID);
-  expect_spoilt(one_, "asking for an event");
+  expect_spoilt(one_, "querying an event");
   begin(one_);
   unsigned char byte = 0;
   Memory memory(plugin_, 0, 8);

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+import torchplug
+from torchplug import _plugins
+
 from .transport import CPU, move
 
 if TYPE_CHECKING:
@@ -44,10 +47,12 @@ class Device(Place):
 
 
 def open_place(name: str, adapter: str | None) -> Place:
-    """The device called name; adapter is "module:class" of another Place to use for it."""
+    """The device called name, or of the plugin at that path; adapter is "module:class" of another Place to use for it."""
     if adapter is not None:
         module, _, attribute = adapter.partition(":")
         return getattr(import_module(module), attribute)(name)
+    if _plugins.is_path(name):
+        name = torchplug.load(name)
     place = Place(name) if name == CPU.type else Device(name)
     # A device that cannot hold one tensor is broken before any operator is.
     place.bring(torch.zeros(1))

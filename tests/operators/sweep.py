@@ -91,7 +91,11 @@ def _checks(text: str) -> tuple[str, ...]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default=os.environ.get("TORCHPLUG_DEVICE", "sim"))
+    parser.add_argument(
+        "--device",
+        default=os.environ.get("TORCHPLUG_DEVICE", "sim"),
+        help="a device's name or the path of a plugin",
+    )
     parser.add_argument("--dtypes", type=_dtypes, default=DTYPES, help="comma-separated, or all")
     parser.add_argument("--samples", type=samples, default=FIRST, help="first, all or a number")
     parser.add_argument("--op", nargs="+", default=[], metavar="NAME", help="only these operators")

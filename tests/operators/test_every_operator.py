@@ -1,6 +1,6 @@
 """Every operator PyTorch describes does on the device what it does on the CPU.
 
-TORCHPLUG_DEVICE names the device (sim), TORCHPLUG_SWEEP the samples of each operator: first or
+TORCHPLUG_DEVICE names the device (sim), TORCHPLUG_TEST_SWEEP the samples of each operator: first or
 all (first).
 """
 
@@ -16,7 +16,7 @@ def test_every_operator_gives_the_result_of_the_cpu() -> None:
         device=os.environ.get("TORCHPLUG_DEVICE", "sim"),
         dtypes=DTYPES,
         checks=CHECK_NAMES,
-        limit=samples(os.environ.get("TORCHPLUG_SWEEP", "first")),
+        limit=samples(os.environ.get("TORCHPLUG_TEST_SWEEP", "first")),
         workers=os.cpu_count() or 1,
     )
     report = sweep(options)

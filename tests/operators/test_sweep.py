@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,18 @@ def test_the_cpu_still_forgets_the_negative_bit_in_max_pool1d() -> None:
 def test_a_device_that_does_not_open_is_no_pass() -> None:
     with pytest.raises(CannotStart, match="nowhere"):
         sweep(Options("nowhere", ("float32",), ("forward",), ("add",)))
+
+
+def test_a_device_can_be_given_by_the_path_of_its_plugin() -> None:
+    (hello,) = entry_points(group="torchplug.devices", name="hello")
+    report = sweep(Options(hello.load(), ("float32",), ("forward",), ("relu", "add")), ())
+    assert report.passed(), report.text()
+    assert {case.operator for case in report.cases} >= {"relu", "add"}
+
+
+def test_a_path_where_no_plugin_is_is_no_pass() -> None:
+    with pytest.raises(CannotStart, match=r"/no/such/plugin\.so"):
+        sweep(Options("/no/such/plugin.so", ("float32",), ("forward",), ("add",)))
 
 
 def test_an_unknown_operator_is_no_pass() -> None:

@@ -542,4 +542,4 @@ def test_a_failure_nobody_waited_for_is_printed_at_exit(device):
     """
     result = run_python(code, device)
     assert "index 101 is out of bounds" in result.stderr
-    assert "nobody waited for it" in result.stderr
+    assert "was never waited for" in result.stderr

@@ -12,7 +12,8 @@ from vendors import CRASHES, HANGS, compile_plugin, install, install_device
 
 import torchplug
 import torchplug._C
-from torchplug.cli import inspection
+from torchplug import _settings
+from torchplug.cli import doctor, inspection
 
 pytestmark = pytest.mark.accelerator("commands choose their devices, so once is enough", only="sim")
 
@@ -57,9 +58,9 @@ def test_help_names_the_commands_and_the_exit_codes():
         "plug-check",
         "demo",
         "bench",
-        "0 fine",
-        "1 something",
-        "2 wrong",
+        "0 success",
+        "1 a problem",
+        "2 usage",
     ):
         assert word in output
 
@@ -143,7 +144,43 @@ def test_a_plugin_that_crashes_is_a_row_with_the_reason(tmp_path):
 
 def test_a_plugin_that_hangs_is_given_up(tmp_path):
     library = compile_plugin(tmp_path, "slow", HANGS)
-    assert "within 0 seconds" in inspection.inspect(str(library), seconds=0.01)["error"]
+    facts = inspection.inspect(str(library), seconds=0.01)
+    assert "did not load within 0 seconds" in facts["error"] and facts["late"]
+
+
+class TestPatience:
+    """With a plugin, on a clock of the test's own."""
+
+    def patience(self, seconds):
+        self.now = self.waited = 100.0
+        return inspection.Patience(seconds, lambda: self.waited, lambda: self.now)
+
+    def test_time_of_its_own_passes(self):
+        patience = self.patience(20)
+        assert patience.next_look() == 1
+        self.now += 19.5
+        assert patience.next_look() == 0.5
+        self.now += 0.5
+        with pytest.raises(TimeoutError):
+            patience.next_look()
+
+    def test_time_spent_waiting_for_a_processor_does_not_pass(self):
+        patience = self.patience(20)
+        self.now, self.waited = 400.0, 381.0
+        assert patience.next_look() == 1
+        self.now += 2
+        with pytest.raises(TimeoutError):
+            patience.next_look()
+
+    def test_it_ends_all_the_same(self):
+        patience = self.patience(20)
+        self.now = self.waited = 100.0 + inspection.LONGEST_SECONDS
+        with pytest.raises(TimeoutError):
+            patience.next_look()
+
+    def test_the_kernel_tells_how_long_a_process_waited(self):
+        assert inspection.waited_for_a_processor(os.getpid()) > 0
+        assert inspection.waited_for_a_processor(2**22 + 1) == 0  # there is none
 
 
 def test_a_package_that_raises_is_a_row_with_the_reason(tmp_path):
@@ -190,14 +227,14 @@ def test_doctor_is_content_with_a_healthy_installation():
     assert torchplug.__version__ in checks["torchplug"]["finding"]
     assert checks["choice"]["finding"].startswith("sim: no vendor's plugin")
     for name in ("sim", "hello"):
-        assert "computes what the CPU does" in checks[f"plugin {name}"]["finding"]
+        assert "results match the CPU" in checks[f"plugin {name}"]["finding"]
 
 
 def test_doctor_in_a_pipe_is_plain_text():
     code, output, errors = torchplug_command("doctor", COLUMNS="80")
     assert code == 0 and errors == "" and "\x1b" not in output and output.isascii()
     assert all(len(line) <= 80 for line in output.splitlines())
-    assert output.endswith("Everything is fine.\n")
+    assert output.endswith("No problems found.\n")
 
 
 @pytest.mark.parametrize(
@@ -213,13 +250,74 @@ def test_doctor_in_a_pipe_is_plain_text():
 def test_doctor_says_what_to_do(environment, subject, words):
     answer = json_of("doctor", code=1, **environment)
     check = checks_of(answer)[subject]
-    assert answer["healthy"] is False and check["state"] == "wrong" and words in check["advice"]
+    assert answer["healthy"] is False and check["state"] == "error" and words in check["advice"]
+
+
+def test_doctor_does_not_blame_the_vendor_for_a_setting():
+    checks = checks_of(json_of("doctor", code=1, TORCHPLUG_LAYERS="nonsense"))
+    assert "'nonsense'" in checks["plugin sim"]["finding"] and not checks["plugin sim"]["advice"]
+
+
+def test_doctor_finds_a_mistyped_option_of_a_plugin_that_cannot_be_loaded():
+    environment = {"TORCHPLUG_SIM_DEVCES": "1", "TORCHPLUG_LAYERS": "nonsense"}
+    check = checks_of(json_of("doctor", code=1, **environment))["TORCHPLUG_SIM_DEVCES"]
+    assert check["state"] == "error" and "TORCHPLUG_SIM_DEVICES?" in check["advice"]
+
+
+def test_doctor_knows_every_variable_of_the_table():
+    table = _settings.table()
+    values = {row.name: row.default if row.choices else "" for row in table}
+    answer = json_of("doctor", **(values | {"TORCHPLUG_DEVICE": "sim"}))
+    assert {check["state"] for check in answer["checks"]} <= {"ok", "warning"}
+    assert values.keys() <= checks_of(answer).keys()
+    listed = {row["name"]: row for row in answer["settings"]}
+    for row in table:
+        assert listed[row.name]["meaning"] == row.meaning
+    assert listed["TORCHPLUG_SIM_DEVICES"]["reader"] == "plugin sim"
+
+
+def test_doctor_prints_every_variable_there_is():
+    _, output, _ = torchplug_command("doctor", COLUMNS="80")
+    words = " ".join(output.split())
+    for name in [row.name for row in _settings.table()] + ["TORCHPLUG_SIM_MEMORY"]:
+        assert name in words
+
+
+def test_doctor_finds_a_mistyped_option_of_a_plugin():
+    answer = json_of("doctor", code=1, TORCHPLUG_SIM_DEVCES="1")
+    check = checks_of(answer)["TORCHPLUG_SIM_DEVCES"]
+    assert check["state"] == "error" and "Did you mean TORCHPLUG_SIM_DEVICES?" in check["advice"]
+
+
+def test_doctor_tells_which_of_pytorchs_variables_are_set_but_no_secrets():
+    variables = {"PYTORCH_ALLOC_CONF": "max_split_size_mb:64", "TORCH_HUB_PASSWORD": "hunter2"}
+    checks = checks_of(json_of("doctor", **variables))
+    assert checks["PYTORCH_ALLOC_CONF"]["finding"] == "max_split_size_mb:64"
+    assert "hunter2" not in str(checks) and "TORCH_HUB_PASSWORD" in checks
+
+
+def test_doctor_works_where_the_core_cannot_be_loaded(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys; sys.modules['torchplug._C'] = None  # as if it had been built for another PyTorch\n"
+    )
+    answer = json_of("doctor", code=1, path=tmp_path, TORCHPLUG_FALLBCK="warn")
+    checks = checks_of(answer)
+    assert (
+        checks["torchplug"]["state"] == "error" and "was built for" in checks["torchplug"]["advice"]
+    )
+    assert checks["TORCHPLUG_FALLBCK"]["state"] == "warning" and answer["settings"] == []
+
+
+def test_doctor_does_not_blame_the_vendor_for_a_busy_machine():
+    facts = {"name": "acme", "package": "vendor-acme", "error": "It did not load.", "late": True}
+    assert "machine is busy" in doctor.check_plugin(facts).advice
+    assert "machine" not in doctor.check_plugin(facts | {"late": False}).advice
 
 
 def test_doctor_knows_the_variables_of_plugins():
     checks = checks_of(json_of("doctor", TORCHPLUG_SIM_DEVICES="1", TORCHPLUG_DEVICE="sim"))
-    assert "plugin 'sim'" in checks["TORCHPLUG_SIM_DEVICES"]["finding"]
-    assert "TORCHPLUG_DEVICE gives a name" in checks["choice"]["finding"]
+    assert checks["TORCHPLUG_SIM_DEVICES"]["finding"] == "1"
+    assert "TORCHPLUG_DEVICE is a name" in checks["choice"]["finding"]
     assert checks["plugin sim"]["finding"].startswith("1 device;")
 
 
@@ -243,14 +341,19 @@ def test_doctor_names_the_rule_by_which_a_vendor_is_chosen(tmp_path):
         install_device(tmp_path, name)
     checks = checks_of(json_of("doctor", path=tmp_path))
     assert checks["choice"]["finding"].startswith("acme: it is the first by name")
-    assert checks["choice"]["state"] == "note" and "acme, zeta" in checks["choice"]["advice"]
+    assert checks["choice"]["state"] == "warning" and "acme, zeta" in checks["choice"]["advice"]
 
 
 def test_doctor_finds_a_plugin_that_cannot_be_loaded(tmp_path):
     library = compile_plugin(tmp_path, "broken", CRASHES)
     install(tmp_path, "broken", f"PATH = {str(library)!r}")
     code, output, _ = torchplug_command("doctor", path=tmp_path)
-    assert code == 1 and "SIGABRT" in output and "vendor-broken" in output and "Wrong: 1." in output
+    assert (
+        code == 1
+        and "SIGABRT" in output
+        and "vendor-broken" in output
+        and "Problems found: 1." in output
+    )
 
 
 # ---- run ----

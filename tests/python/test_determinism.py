@@ -135,7 +135,7 @@ def test_it_takes_the_way_of_the_call_by_running_at_once(module, overwrite):
         assert stream.query() is False
     with deterministic():
         overwrite()
-        with hold(stream, limit=0.1), pytest.raises(RuntimeError, match="nobody opened it"):
+        with hold(stream, limit=0.1), pytest.raises(RuntimeError, match="was not opened"):
             overwrite()  # has to wait for its turn
 
 

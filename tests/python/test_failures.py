@@ -222,7 +222,7 @@ torch.neg(x)
     said = run_on_shadow(code, tmp_path).stderr.splitlines()
     assert len(said) == 1
     assert re.fullmatch(
-        r"shadow:0: work failed and nobody waited for it: shadow:0: aten::neg \(call \d+\) failed "
+        r"shadow:0: work failed and was never waited for: shadow:0: aten::neg \(call \d+\) failed "
         r"\(device lost\): the board was unplugged",
         said[0],
     )

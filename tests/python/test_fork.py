@@ -2,6 +2,7 @@
 
 import pytest
 from helpers import run_python
+from vendors import compile_test_plugin
 
 pytestmark = pytest.mark.accelerator("the CPU survives a fork")
 
@@ -144,3 +145,26 @@ def test_a_fork_before_the_first_use_works_or_says_why_not(device):
     first, last = done.stdout.strip().splitlines()
     assert last == "parent works"
     assert first == "0 returned True" or ("fork" in first and "spawn" in first), first
+
+
+COUNTS = [
+    "torch.accelerator.device_count()",
+    "torch.accelerator.is_available()",
+    "torch.manual_seed(3)",
+    "torch.get_device_module(device).device_count()",
+    "torch.get_device_module(device).is_available()",
+    "torch.accelerator.current_device_index()",
+    "torch.accelerator.set_device_index(0)",
+    "torch.accelerator.current_stream()",
+    "torch.Generator(device)",
+]
+
+
+@pytest.mark.accelerator("its plugin is one of the tests'", only="sim")
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_child_of_a_process_that_only_counted_has_a_working_device(tmp_path, count):
+    """The plugin's driver does not survive a fork once a device was asked what it is."""
+    library = compile_test_plugin(tmp_path, "no_fork")
+    body = f"{FORK}\n{count}\nfork(lambda: still_works(device))"
+    done = run_python(body, "no_fork", TORCHPLUG_DEVICE=library)
+    assert done.stdout.splitlines() == ["0 returned True", "parent works"], done.stderr

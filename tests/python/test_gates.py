@@ -26,7 +26,7 @@ def test_a_gate_opens_when_nobody_has_it_any_more(stream):
 
 def test_a_gate_that_nobody_opens_gives_way_and_says_so(stream):
     gate = hold(stream, limit=0.01)
-    with pytest.raises(RuntimeError, match=r"nobody opened it.*a gate, call"):
+    with pytest.raises(RuntimeError, match=r"was not opened.*a gate, call"):
         stream.synchronize()
     assert gate.wait_until_reached() is False
 

@@ -237,7 +237,7 @@ def hold_until_somebody_waits(stream):
     """The gate gives way to whoever waits for the stream, and is an error there."""
     with (
         torchplug.testing.hold(stream, limit=0.1),
-        pytest.raises(RuntimeError, match="nobody opened it"),
+        pytest.raises(RuntimeError, match="was not opened"),
     ):
         yield
 

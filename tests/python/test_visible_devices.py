@@ -50,7 +50,7 @@ except RuntimeError as error:
 
 @pytest.mark.parametrize(
     ("visible", "words"),
-    [("3", "which has 3"), ("0,x", "'x'"), ("-1", "'-1'"), ("1,1", "twice"), ("0,,1", "''")],
+    [("3", "from 0 to 2"), ("0,x", "'x'"), ("-1", "'-1'"), ("1,1", "twice"), ("0,,1", "''")],
 )
 def test_a_wrong_value_is_one_sentence_at_first_use(visible, words):
     code = """

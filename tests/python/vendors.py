@@ -24,6 +24,15 @@ plug_status torchplug_plugin_v0(const plug_host *host, const plug_module **out) 
 }
 """
 
+REFUSES = """
+#include "torchplug/plug.h"
+plug_status torchplug_plugin_v0(const plug_host *host, const plug_module **out) {
+  (void)out;
+  host->set_error(host, "there is no licence");
+  return PLUG_INTERNAL;
+}
+"""
+
 HANGS = """
 #include <unistd.h>
 #include "torchplug/plug.h"

@@ -50,6 +50,6 @@ preload=$("${CC:-cc}" -print-file-name=$library):$("${CC:-cc}" -print-file-name=
 export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 PYTHONMALLOC=malloc
 # Not in the checkout, whose own torchplug would be found first.
 cd "$build"
-TORCHPLUG_SANITIZED_SITE=$site PYTHONPATH=$here TORCHPLUG_DEVICE=$build/devices/sim/libsim.so LD_PRELOAD=$preload \
+TORCHPLUG_TEST_SITE=$site PYTHONPATH=$here TORCHPLUG_DEVICE=$build/devices/sim/libsim.so LD_PRELOAD=$preload \
   python -m pytest -q -x -p no:cacheprovider -k "$chosen" \
   "$root/tests/python/test_threads.py" "$root/tests/python/test_asynchrony.py"

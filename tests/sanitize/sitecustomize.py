@@ -4,7 +4,7 @@ run.sh starts, before anything else."""
 import os
 import sys
 
-_site = os.environ["TORCHPLUG_SANITIZED_SITE"]
+_site = os.environ["TORCHPLUG_TEST_SITE"]
 sys.meta_path[:] = [
     finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__
 ]

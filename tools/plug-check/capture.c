@@ -37,7 +37,7 @@ static void replay(void) {
   }
   void *beside = allocate(100); /* works while a stream captures */
   ok(rt.capture_end(device, stream, &capture), "capture_end");
-  expect(capture != NULL, "capture_end gave NULL");
+  expect(capture != NULL, "capture_end returned NULL");
   ok(rt.device_sync(device), "device_sync");
   get(got, b, 0, BYTES);
   expect(first_difference(got, want, BYTES) >= 0 && ran == 0,
@@ -89,7 +89,7 @@ static void behind(void) {
   sleep_a_little(NULL, PLUG_OK);
   get_on(other, got, b, BYTES);
   expect(first_difference(got, old, BYTES) < 0,
-         "a replay was done before the work in front of it on its stream");
+         "a replay was done before the earlier work on its stream");
   open_gate(&gate);
   get_on(stream, got, b, BYTES);
   expect(first_difference(got, want, BYTES) < 0,
@@ -176,19 +176,20 @@ const struct check capture_checks[] = {
      .promise = "what a stream captured runs at each replay and not before",
      .run = replay},
     {.name = "capture-behind",
-     .promise = "a replay waits for the work in front of it, and nobody for it",
+     .promise =
+         "a replay runs after earlier work on its stream, without blocking the caller",
      .run = behind},
     {.name = "capture-join",
      .promise = "a stream that waits for an event of a capture takes part in it",
      .run = join},
     {.name = "capture-wait",
-     .promise = "to wait for what is captured is refused and spoils the capture",
+     .promise = "synchronising with a capturing stream fails and invalidates the capture",
      .run = waits},
     {.name = "capture-empty",
-     .promise = "nothing can be captured and replayed",
+     .promise = "an empty capture can be replayed",
      .run = empty},
     {.name = "capture-misuse",
-     .promise = "an end without a beginning and an unknown mode are refused",
+     .promise = "capture_end without capture_begin and unknown modes fail",
      .run = misuse},
     {0},
 };

@@ -14,6 +14,12 @@ static int count_entries(const char *folder) {
   return count;
 }
 
+/* device_info and device_open are called when a device is asked about or used, not
+ * before. */
+#define COUNT_WITHOUT_DRIVER                                                           \
+  "count without the driver (files under /sys or /dev, a management library, a child " \
+  "process that ends), and start it in device_info or device_open"
+
 static void entry(void) {
   const int threads = count_entries("/proc/self/task");
   const int files = count_entries("/proc/self/fd");
@@ -21,14 +27,16 @@ static void entry(void) {
   if (reason) fail("%s", reason);
   int32_t count = -1;
   ok(rt.device_count(&count), "device_count");
-  expect(count >= 0, "device_count gave %d", count);
+  expect(count >= 0, "device_count returned %d", count);
   const int more_threads = count_entries("/proc/self/task") - threads;
   const int more_files = count_entries("/proc/self/fd") - files;
   expect(more_threads == 0,
-         "the entry point and device_count started %d threads; device_open may",
+         "the entry point and device_count started %d threads, which no forked child "
+         "has; " COUNT_WITHOUT_DRIVER,
          more_threads);
   expect(more_files == 0,
-         "the entry point and device_count opened %d files; device_open may", more_files);
+         "the entry point and device_count opened %d files; " COUNT_WITHOUT_DRIVER,
+         more_files);
 }
 
 static void whole_group(const char *name, const void *const *members, int count) {
@@ -74,7 +82,7 @@ static void tables(void) {
                  strlen(module.name),
          "the device is called '%s': a name is lower-case letters, digits and '_'",
          module.name ? module.name : "");
-  expect(module.version != NULL, "the plugin gives no version");
+  expect(module.version != NULL, "the plugin has no version");
   expect(module.abi_minor != 0, "plug_module.abi_minor is 0: set it to PLUG_ABI_MINOR");
   expect((module.flags & ~(uint64_t)PLUG_SERIALIZE) == 0,
          "plug_module.flags has bits that the header does not know: %llu",
@@ -102,17 +110,17 @@ static void device_info(void) {
            i + 1);
   }
   const plug_device_info *got = &given.info;
-  expect(got->name && *got->name, "device_info gives no name");
-  expect(got->total_bytes > 0, "device_info gives total_bytes of 0");
+  expect(got->name && *got->name, "device_info has no name");
+  expect(got->total_bytes > 0, "device_info has total_bytes of 0");
   expect(got->alignment && (got->alignment & (got->alignment - 1)) == 0,
-         "device_info gives an alignment of %llu, which is no power of two",
+         "device_info has an alignment of %llu, which is not a power of two",
          (unsigned long long)got->alignment);
   expect((got->flags & ~(uint32_t)(PLUG_ADDRESSABLE | PLUG_INTEGRATED)) == 0,
-         "device_info gives flags the header does not know: %u", got->flags);
+         "device_info has flags the header does not know: %u", got->flags);
   expect(got->dtype_count == 0 || got->dtypes,
          "device_info counts %u dtypes and has none", got->dtype_count);
   expect(got->priority_high <= got->priority_low && got->priority_high <= 0,
-         "device_info gives priorities from %d (high) to %d (low): high is the smaller "
+         "device_info has priorities from %d (high) to %d (low): high is the smaller "
          "number, 0 or less",
          got->priority_high, got->priority_low);
   expect(!rt.mem_reserve || got->map_bytes > 0, "mem_map is there but map_bytes is 0");
@@ -137,11 +145,11 @@ const struct check device_checks[] = {
      .run = entry,
      .begins = UNLOADED},
     {.name = "tables",
-     .promise = "name and flags are in order, groups and tables are whole",
+     .promise = "name and flags are valid, groups and tables are complete",
      .run = tables,
      .begins = LOADED},
     {.name = "device-info",
-     .promise = "device_info is sensible and stays within info->size",
+     .promise = "device_info is valid and writes nothing beyond info->size",
      .run = device_info},
     {.name = "device-sync",
      .promise = "an idle device can be synchronised",

@@ -71,7 +71,7 @@ static void tensor_kinds(void) {
 
 const struct check error_checks[] = {
     {.name = "error-device",
-     .promise = "an unknown device index is no crash, and an error has a sentence",
+     .promise = "an unknown device index fails with a message and does not crash",
      .run = unknown_device},
     {.name = "error-memory-flags",
      .promise = "unknown memory flags are refused",

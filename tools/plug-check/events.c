@@ -24,7 +24,7 @@ static void query(void) {
   hold(stream, &gate);
   ok(rt.event_record(device, event, stream), "event_record");
   const plug_status status = rt.event_query(device, event);
-  expect(status == PLUG_NOT_READY, "event_query before the work is done answered: %s",
+  expect(status == PLUG_NOT_READY, "event_query before the work is done returned: %s",
          status_text(status));
   open_gate(&gate);
   doing("event_sync");
@@ -41,7 +41,7 @@ static void record_is_a_moment(void) {
   run_on(stream, sleep_a_little, NULL);
   ok(rt.event_record(device, event, stream), "event_record");
   hold(stream, &gate);
-  doing("event_sync, while work enqueued after the record is held");
+  doing("event_sync, while work enqueued after the record is blocked");
   ok(rt.event_sync(device, event), "event_sync");
   open_gate(&gate);
   ok(rt.stream_sync(device, stream), "stream_sync");
@@ -60,7 +60,7 @@ static void wait_between(int32_t other, plug_stream waiting) {
   sleep_a_little(NULL, PLUG_OK); /* time enough for a stream that does not wait */
   expect(ran == 0, "a stream ran on although the event it waits for is not ready");
   const plug_status status = rt.stream_query(other, waiting);
-  expect(status == PLUG_NOT_READY, "stream_query of a stream that waits answered: %s",
+  expect(status == PLUG_NOT_READY, "stream_query of a stream that waits returned: %s",
          status_text(status));
   open_gate(&gate);
   doing("a stream that waited for an event");
@@ -105,7 +105,7 @@ static void record_again(void) {
   expect(ran == 1, "when stream_sync returned, the work had run %d times", (int)ran);
   const plug_status status = rt.event_query(device, event);
   expect(status == PLUG_NOT_READY,
-         "event_query is for the latest record, but it answered: %s",
+         "event_query is for the latest record, but it returned: %s",
          status_text(status));
   open_gate(&second);
   doing("event_sync of an event recorded twice");
@@ -144,14 +144,15 @@ static void elapsed(void) {
   ok(rt.stream_sync(device, stream), "stream_sync");
   ok(rt.event_elapsed(device, start, end, &ns), "event_elapsed");
   const int64_t least = rt.host_func ? 20 * 1000 * 1000 * 9 / 10 : 0;
-  expect(ns >= least, "event_elapsed gives %lld ns around work of 20 ms", (long long)ns);
+  expect(ns >= least, "event_elapsed returns %lld ns around work of 20 ms",
+         (long long)ns);
   plug_event plain = new_event(0);
   ok(rt.event_record(device, plain, stream), "event_record");
   ok(rt.stream_sync(device, stream), "stream_sync");
   ns = -77;
   const plug_status status = rt.event_elapsed(device, start, plain, &ns);
   well_formed(status, "event_elapsed of an event without a time");
-  expect(status == PLUG_INVALID, "event_elapsed of an event without a time answered: %s",
+  expect(status == PLUG_INVALID, "event_elapsed of an event without a time returned: %s",
          status_text(status));
   expect(ns == -77, "event_elapsed wrote its output though it failed");
 }
@@ -177,10 +178,11 @@ const struct check event_checks[] = {
      .promise = "a wait is for the record made before it",
      .run = record_again},
     {.name = "event-destroy",
-     .promise = "event_destroy does not wait, and those who wait still do",
+     .promise = "event_destroy does not wait, and pending waits stay valid",
      .run = destroy},
     {.name = "event-elapsed",
-     .promise = "times grow, and an event without one is PLUG_INVALID",
+     .promise =
+         "elapsed times increase; without PLUG_EVENT_TIMING the result is PLUG_INVALID",
      .run = elapsed},
     {0},
 };

@@ -48,7 +48,7 @@ static void too_much(void) {
   ok(rt.mem_reserve(device, pieces * unit, &base), "mem_reserve of more than there is");
   const plug_status status = rt.mem_map(device, base, 0, pieces * unit);
   well_formed(status, "mem_map of more than there is");
-  expect(status == PLUG_NO_MEMORY, "mem_map of more than there is answered: %s",
+  expect(status == PLUG_NO_MEMORY, "mem_map of more than there is returned: %s",
          status_text(status));
   ok(rt.mem_unreserve(device, base), "mem_unreserve");
 }

@@ -89,7 +89,7 @@ static void sees_the_work_before(void) {
   hold(stream, &gate);
   wait_for_entry(&gate);
   expect(first_difference(view, want, BYTES) < 0,
-         "a host function ran before the copy in front of it was done");
+         "a host function ran before the copy before it was done");
   open_gate(&gate);
   ok(rt.stream_sync(device, stream), "stream_sync");
 }
@@ -111,14 +111,15 @@ const struct check host_func_checks[] = {
      .promise = "host functions run in the order given, before a sync returns",
      .run = order},
     {.name = "host-func-once",
-     .promise = "each host function runs exactly once, with PLUG_OK if all is well",
+     .promise =
+         "each host function runs exactly once, with PLUG_OK if earlier work succeeded",
      .run = once},
     {.name = "host-func-release",
      .promise =
          "each argument is released exactly once, after it ran, before a sync returns",
      .run = released},
     {.name = "host-func-after",
-     .promise = "a host function sees the work in front of it done",
+     .promise = "a host function sees the earlier work done",
      .run = sees_the_work_before},
     {.name = "host-func-refused",
      .promise = "a host_func that fails calls neither function",

@@ -81,7 +81,7 @@ static void export_memory(void) {
   put(base, 0, bytes, BYTES);
   ok(rt.ipc_export(device, base, handle.data, CAPACITY, &handle.bytes, &handle.fd),
      "ipc_export");
-  expect(handle.bytes <= CAPACITY, "ipc_export gave %llu bytes for %d",
+  expect(handle.bytes <= CAPACITY, "ipc_export returned %llu bytes for %d",
          (unsigned long long)handle.bytes, CAPACITY);
   send_handle(&handle);
   wait_for_other();
@@ -144,7 +144,7 @@ static void import_event(void) {
   ok(rt.ipc_import_event(device, handle.data, handle.bytes, handle.fd, &event),
      "ipc_import_event");
   const plug_status status = rt.event_query(device, event);
-  expect(status == PLUG_NOT_READY, "an imported event that is not ready answered: %s",
+  expect(status == PLUG_NOT_READY, "an imported event that is not ready returned: %s",
          status_text(status));
   signal_other();
   doing("event_sync of an imported event");

@@ -14,11 +14,11 @@ static void alignment(void) {
   if (!(info.flags & PLUG_ADDRESSABLE)) {
     absent("not PLUG_ADDRESSABLE: the host reserves addresses of its own");
   }
-  expect(info.alignment != 0, "device_info gives an alignment of 0");
+  expect(info.alignment != 0, "device_info has an alignment of 0");
   for (int i = 0; i < BLOCKS; i++) {
     const uintptr_t base = (uintptr_t)allocate(size_of_block(i));
     expect(base % info.alignment == 0,
-           "mem_alloc of %llu bytes gave %#llx, which is no multiple of %llu",
+           "mem_alloc of %llu bytes returned %#llx, which is not a multiple of %llu",
            (unsigned long long)size_of_block(i), (unsigned long long)base,
            (unsigned long long)info.alignment);
   }
@@ -31,10 +31,10 @@ static void distinct(void) {
     base[i] = allocate(size_of_block(i));
     for (int j = 0; j < i; j++) {
       const uint64_t a = (uintptr_t)base[i], b = (uintptr_t)base[j];
-      expect(a != b, "mem_alloc gave %#llx twice", (unsigned long long)a);
+      expect(a != b, "mem_alloc returned %#llx twice", (unsigned long long)a);
       if (!(info.flags & PLUG_ADDRESSABLE)) continue;
       expect(a + size_of_block(i) <= b || b + size_of_block(j) <= a,
-             "mem_alloc gave %llu bytes at %#llx, which overlap the %llu at %#llx",
+             "mem_alloc returned %llu bytes at %#llx, which overlap the %llu at %#llx",
              (unsigned long long)size_of_block(i), (unsigned long long)a,
              (unsigned long long)size_of_block(j), (unsigned long long)b);
     }
@@ -67,7 +67,7 @@ static void too_much(void) {
     void *base = untouched;
     const plug_status status = rt.mem_alloc(device, sizes[i], &base);
     well_formed(status, "mem_alloc of more than there is");
-    expect(status == PLUG_NO_MEMORY, "mem_alloc of %llu bytes answered: %s",
+    expect(status == PLUG_NO_MEMORY, "mem_alloc of %llu bytes returned: %s",
            (unsigned long long)sizes[i], status_text(status));
     expect(base == untouched, "mem_alloc wrote its output though it failed");
   }
@@ -84,12 +84,12 @@ static void counts(void) {
   if (!rt.mem_info) absent("no mem_info: the host counts what it has allocated itself");
   const uint64_t bytes = info.total_bytes / 8;
   ok(rt.mem_info(device, &free_before, &total), "mem_info");
-  expect(total > 0 && free_before <= total, "mem_info gives %llu of %llu bytes free",
+  expect(total > 0 && free_before <= total, "mem_info returns %llu of %llu bytes free",
          (unsigned long long)free_before, (unsigned long long)total);
   void *base = allocate(bytes);
   ok(rt.mem_info(device, &free_now, &total), "mem_info");
   expect(free_now + bytes <= free_before,
-         "mem_info gives %llu bytes free before and %llu after an allocation of %llu",
+         "mem_info returns %llu bytes free before and %llu after an allocation of %llu",
          (unsigned long long)free_before, (unsigned long long)free_now,
          (unsigned long long)bytes);
   release(base);
@@ -105,7 +105,7 @@ static void view(void) {
   for (int i = 0; i < 2; i++) {
     base[i] = allocate(sizeof want);
     ok(rt.host_view(device, base[i], &seen[i]), "host_view");
-    expect(seen[i] != NULL, "host_view gave NULL");
+    expect(seen[i] != NULL, "host_view returned NULL");
   }
   put(base[0], 0, want, sizeof want);
   memset(seen[1], 0, sizeof want);
@@ -124,18 +124,18 @@ static void pinned(void) {
   for (int i = 0; i < 8; i++) {
     void *base = NULL;
     ok(rt.host_alloc(3000, &base), "host_alloc");
-    expect(base != NULL, "host_alloc gave NULL");
+    expect(base != NULL, "host_alloc returned NULL");
     block[i] = memset(base, i, 3000);
   }
   for (int i = 0; i < 8; i++) {
-    expect(block[i][0] == i && block[i][2999] == i, "host_alloc gave memory twice");
+    expect(block[i][0] == i && block[i][2999] == i, "host_alloc returned memory twice");
   }
   for (int i = 0; i < 8; i++) ok(rt.host_free(block[i]), "host_free");
   void *const untouched = &info;
   void *base = untouched;
   const plug_status status = rt.host_alloc((uint64_t)1 << 62, &base);
   well_formed(status, "host_alloc of more than there is");
-  expect(status == PLUG_NO_MEMORY, "host_alloc of 2^62 bytes answered: %s",
+  expect(status == PLUG_NO_MEMORY, "host_alloc of 2^62 bytes returned: %s",
          status_text(status));
   expect(base == untouched, "host_alloc wrote its output though it failed");
 }
@@ -148,10 +148,11 @@ const struct check memory_checks[] = {
      .promise = "allocations do not overlap, nor share bytes",
      .run = distinct},
     {.name = "alloc-zero",
-     .promise = "zero bytes are given, or refused with a sentence",
+     .promise = "mem_alloc of zero bytes succeeds, or fails with a message",
      .run = nothing},
     {.name = "alloc-too-much",
-     .promise = "too much is PLUG_NO_MEMORY with a sentence, and *base stays as it was",
+     .promise = "too large a request returns PLUG_NO_MEMORY with a message and leaves "
+                "*base unchanged",
      .run = too_much},
     {.name = "alloc-reuse",
      .promise = "what is freed can be allocated again, many times",

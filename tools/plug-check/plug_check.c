@@ -255,7 +255,7 @@ static int usage(const char *problem, const char *value) {
   fprintf(stderr,
           "usage: plug-check PLUGIN.so [--device N] [--only NAME] [--timeout SECONDS] "
           "[--json]\n       plug-check --list\n"
-          "exit codes: 0 fine, 1 a check failed, 2 wrong usage or no plugin\n");
+          "exit codes: 0 success, 1 a check failed, 2 usage error or no plugin\n");
   return 2;
 }
 

@@ -103,15 +103,15 @@ const char *load_plugin(void) {
     return reason;
   }
   void *symbol = dlsym(library, "torchplug_plugin_v0");
-  if (!symbol) return "it is no plugin: it exports no torchplug_plugin_v0()";
+  if (!symbol) return "it is not a plugin: it does not export torchplug_plugin_v0()";
   memcpy(&entry, &symbol, sizeof entry);
   plug_status status = entry(&host, &given);
   if (status == PLUG_OK && !given)
-    return "its entry point answered PLUG_OK but gave no plug_module";
+    return "its entry point returned PLUG_OK but no plug_module";
   if (status != PLUG_OK) {
     const char *said = take_error();
-    snprintf(reason, sizeof reason, "its entry point refused (%s): %s",
-             status_text(status), said ? said : "it gave no reason");
+    snprintf(reason, sizeof reason, "its entry point failed (%s): %s",
+             status_text(status), said ? said : "no reason given");
     return reason;
   }
   adopt(&module, sizeof module, given, given->size);
@@ -119,7 +119,7 @@ const char *load_plugin(void) {
   adopt(&rt, sizeof rt, module.runtime, module.runtime->size);
   if (!rt.device_count || !rt.device_info || !rt.device_sync || !rt.mem_alloc ||
       !rt.mem_free || !rt.copy) {
-    return "it leaves out some of the six functions that every device needs";
+    return "it lacks some of the six mandatory functions";
   }
   return NULL;
 }

@@ -54,10 +54,10 @@ static void behind(void) {
   sleep_a_little(NULL, PLUG_OK);
   get_on(other, got, copied, BYTES);
   expect(first_difference(got, old, BYTES) < 0,
-         "a copy was done before the work in front of it on its stream");
+         "a copy was done before the earlier work on its stream");
   get_on(other, got, filled, BYTES);
   expect(first_difference(got, old, BYTES) < 0,
-         "mem_fill was done before the work in front of it on its stream");
+         "mem_fill was done before the earlier work on its stream");
   open_gate(&gate);
   get_on(stream, got, copied, BYTES);
   expect(first_difference(got, want, BYTES) < 0, "a copy behind other work was not done");
@@ -83,14 +83,16 @@ static void one_beside_the_other(plug_stream held, plug_stream other, const char
 static void independent(void) {
   need_host_func();
   plug_stream a = new_stream(), b = new_stream();
-  one_beside_the_other(a, b, "work on a stream while another is held");
+  one_beside_the_other(a, b, "work on a stream while another is blocked");
 }
 
 static void default_stream(void) {
   need_host_func();
   plug_stream stream = new_stream();
-  one_beside_the_other(stream, NULL, "work on the default stream while another is held");
-  one_beside_the_other(NULL, stream, "work on a stream while the default stream is held");
+  one_beside_the_other(stream, NULL,
+                       "work on the default stream while another is blocked");
+  one_beside_the_other(NULL, stream,
+                       "work on a stream while the default stream is blocked");
 }
 
 static void query(void) {
@@ -101,11 +103,11 @@ static void query(void) {
     ok(rt.stream_query(device, streams[i]), "stream_query of an idle stream");
     hold(streams[i], &gate);
     plug_status status = rt.stream_query(device, streams[i]);
-    expect(status == PLUG_NOT_READY, "stream_query of a stream with work answered: %s",
+    expect(status == PLUG_NOT_READY, "stream_query of a stream with work returned: %s",
            status_text(status));
     wait_for_entry(&gate);
     status = rt.stream_query(device, streams[i]);
-    expect(status == PLUG_NOT_READY, "stream_query while work runs answered: %s",
+    expect(status == PLUG_NOT_READY, "stream_query while work runs returned: %s",
            status_text(status));
     open_gate(&gate);
     ok(rt.stream_sync(device, streams[i]), "stream_sync");
@@ -202,20 +204,20 @@ const struct check stream_checks[] = {
      .promise = "work given to one stream runs in the order given",
      .run = order},
     {.name = "stream-behind",
-     .promise =
-         "copies and fills wait for the work in front of them, and nobody for them",
+     .promise = "copies and fills run after earlier work on their stream, without "
+                "blocking the caller",
      .run = behind},
     {.name = "stream-independent",
-     .promise = "a stream that is held holds no other",
+     .promise = "a blocked stream does not block another",
      .run = independent},
     {.name = "stream-default",
-     .promise = "the default stream is a stream of its own",
+     .promise = "the default stream is independent of other streams",
      .run = default_stream},
     {.name = "stream-query",
      .promise = "a stream with work is not ready, and ready after it",
      .run = query},
     {.name = "stream-destroy",
-     .promise = "stream_destroy does not wait, and the work is done all the same",
+     .promise = "stream_destroy does not wait, and pending work still completes",
      .run = destroy},
     {.name = "stream-sync",
      .promise = "stream_sync waits for the work of its stream",
@@ -224,11 +226,11 @@ const struct check stream_checks[] = {
      .promise = "device_sync waits for every stream",
      .run = device_sync_waits},
     {.name = "stream-priority",
-     .promise = "every priority that device_info names can be had",
+     .promise = "a stream can be created with every priority in device_info",
      .run = priorities},
     {.name = "stream-native", .promise = "every stream has a native name", .run = native},
     {.name = "stream-import",
-     .promise = "an imported stream works, and leaves its original alone",
+     .promise = "an imported stream works and does not affect the original",
      .run = import},
     {0},
 };

@@ -102,12 +102,13 @@ static void against_reference(void) {
         round, ndim, PLUG_DTYPE_BYTES(dtype), (long long)at);
     done++;
   }
-  expect(done > 0, "copy_strided is there and supports nothing; leave it out");
+  expect(done > 0, "copy_strided supports none of the cases; leave it NULL");
 }
 
 const struct check strided_checks[] = {
     {.name = "copy-strided",
-     .promise = "copy_strided is right for any strides, zero and negative ones included",
+     .promise =
+         "copy_strided is correct for any strides, zero and negative ones included",
      .run = against_reference},
     {0},
 };

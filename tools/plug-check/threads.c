@@ -58,7 +58,7 @@ static void all_at_once(void) {
 
 const struct check thread_checks[] = {
     {.name = "threads",
-     .promise = "eight threads do all of it at once",
+     .promise = "eight threads use the device concurrently",
      .run = all_at_once},
     {0},
 };

@@ -74,7 +74,7 @@ const char *status_text(plug_status status) {
     case PLUG_INTERNAL:
       return "internal error";
     default:
-      return "a status that does not exist";
+      return "an unknown status";
   }
 }
 
@@ -82,21 +82,21 @@ void well_formed(plug_status status, const char *call) {
   const char *said = take_error();
   bool known = (status >= PLUG_OK && status <= PLUG_UNSUPPORTED) ||
                (status >= PLUG_INVALID && status <= PLUG_INTERNAL);
-  expect(known, "%s returned %d, which is no status", call, status);
-  expect(status < PLUG_INVALID || said, "%s failed (%s) without telling set_error why",
-         call, status_text(status));
+  expect(known, "%s returned the unknown status %d", call, status);
+  expect(status < PLUG_INVALID || said, "%s failed (%s) without calling set_error", call,
+         status_text(status));
 }
 
 void ok(plug_status status, const char *call) {
   const char *said = take_error();
   expect(status == PLUG_OK, "%s failed (%d, %s): %s", call, status, status_text(status),
-         said ? said : "it gave no reason");
+         said ? said : "no reason given");
 }
 
 void refused(plug_status status, const char *call) {
   well_formed(status, call);
   expect(status == PLUG_UNSUPPORTED || status == PLUG_INVALID,
-         "%s was not refused, but answered: %s", call, status_text(status));
+         "%s did not fail, but returned: %s", call, status_text(status));
 }
 
 /* ---- what is there ---- */
@@ -160,7 +160,7 @@ void get_from(void *to, plug_mem src, uint64_t bytes) {
 
 void get_on(plug_stream stream, void *to, void *base, uint64_t bytes) {
   plug_mem dst = on_host(to), src = on_device(base, 0);
-  doing("a copy to the host, on a stream that nothing holds");
+  doing("a copy to the host, on an idle stream");
   ok(rt.copy(device, stream, &dst, &src, bytes), "copy");
   ok(rt.stream_sync(device, stream), "stream_sync");
 }
@@ -179,7 +179,7 @@ plug_stream new_stream(void) {
   plug_stream stream = NULL;
   doing("stream_create");
   ok(rt.stream_create(device, 0, &stream), "stream_create");
-  expect(stream != NULL, "stream_create gave NULL, which is the default stream");
+  expect(stream != NULL, "stream_create returned NULL, which is the default stream");
   return stream;
 }
 
@@ -218,7 +218,7 @@ void hold_on(int32_t index, plug_stream stream, struct gate *gate) {
 void hold(plug_stream stream, struct gate *gate) { hold_on(device, stream, gate); }
 
 void wait_for_entry(struct gate *gate) {
-  doing("a stream to run a host function that nothing is in front of");
+  doing("a stream to run a host function with nothing before it");
   pthread_mutex_lock(&gate->lock);
   while (!gate->entered) pthread_cond_wait(&gate->changed, &gate->lock);
   pthread_mutex_unlock(&gate->lock);

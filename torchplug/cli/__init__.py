@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from torchplug import __version__
 
-CODES = "exit codes: 0 fine, 1 something is wrong, 2 wrong usage"
+CODES = "exit codes: 0 success, 1 a problem was found, 2 usage error"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ __all__ = ["DESCRIPTION", "NAME", "SUMMARY", "add", "run"]
 NAME = "bench"
 SUMMARY = "measure the device"
 DESCRIPTION = (
-    "Measures what calls, copies and waiting cost, beside the CPU or memcpy in the same run."
+    "Measures what calls, copies and waiting cost, relative to the CPU or memcpy in the same run."
 )
 
 add = add_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from torchplug import _plugins
+from torchplug import _plugins, _settings
 from torchplug.cli import output
 
 NAME = "demo"
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         except RuntimeError as error:
             output.complain(str(error))
             return 2
-        os.environ["TORCHPLUG_DEVICE"] = args.device
+        os.environ[_settings.DEVICE] = args.device
     from torchplug import demo
 
     return demo.run(as_json=args.json)

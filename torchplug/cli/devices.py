@@ -1,4 +1,4 @@
-"""`torchplug devices`: the plugins that are installed and what each of them gives."""
+"""`torchplug devices`: the plugins that are installed and what each of them implements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NAME = "devices"
 SUMMARY = "the plugins that are installed and what they can do"
-DESCRIPTION = """Lists the installed plugins: version, ABI, path, devices, memory and what each gives of plug.h.
+DESCRIPTION = """Lists the installed plugins: version, ABI, path, devices, memory and which parts of plug.h each implements.
 Each plugin is loaded in a process of its own. Exits with 1 if one cannot be loaded."""
 
 
@@ -88,21 +88,23 @@ def show_devices(console: Console, facts: dict[str, Any]) -> None:
 
 
 def show_levels(console: Console, facts: dict[str, Any]) -> None:
-    """What it gives of plug.h, level by level."""
+    """Which parts of plug.h it implements, level by level."""
     from rich.padding import Padding
 
     table = output.table(console, "", "", "")
     given = [name for name, present in facts["capabilities"].items() if present]
     absent = [name for name, present in facts["capabilities"].items() if not present]
-    table.add_row("L0 runtime", "gives", ", ".join(["the six", *given]))
+    table.add_row("L0 runtime", "has", ", ".join(["mandatory functions", *given]))
     if absent:
         table.add_row("", "lacks", ", ".join(absent))
     names = [schema.partition("(")[0].removeprefix("aten::") for schema in facts["kernels"]]
     count = f"{len(names)} kernel{'' if len(names) == 1 else 's'}"
-    table.add_row("L1 kernels", "gives", f"{count}: {shorten(names)}" if names else "none")
+    table.add_row("L1 kernels", "has", f"{count}: {shorten(names)}" if names else "none")
     dtypes = list(dict.fromkeys(t for device in facts["devices"] for t in device["dtypes"]))
     if names and dtypes:
         table.add_row("", "for", shorten(dtypes))
+    if facts["options"]:
+        table.add_row("options", "reads", ", ".join(facts["options"]))
     output.put(console, Padding(table, (0, 0, 0, 2), expand=False))
 
 

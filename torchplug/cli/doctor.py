@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import platform
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torchplug import __version__, _plugins
+from torchplug import __version__, _plugins, _settings
 from torchplug.cli import devices, output
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 NAME = "doctor"
-SUMMARY = "what is installed, what would be loaded, and what is wrong"
+SUMMARY = "check the installation: what is installed, what is loaded, what is wrong"
 DESCRIPTION = """Checks PyTorch, torchplug, the environment and every plugin, and computes something on each device.
-Exits with 1 if something is wrong."""
+Exits with 1 if there is a problem. What --json prints can be published: of the environment it has the variables
+of PyTorch and torchplug alone, no secrets and not the name of your home directory."""
 
 OLDEST, NEWEST = (2, 11), (2, 13)
-SWITCH = ("0", "1", "")
-VARIABLES: dict[str, tuple[str, ...]] = {
-    "TORCHPLUG_DEVICE": (),
-    "TORCHPLUG_VISIBLE_DEVICES": (),
-    "TORCHPLUG_FALLBACK": ("allow", "warn", "error"),
-    "TORCHPLUG_FAULT": (),
-    "TORCHPLUG_LAUNCH_BLOCKING": SWITCH,
-    "TORCHPLUG_LAYERS": (),
-    "TORCHPLUG_LEDGER": (*SWITCH, "json"),
-    "TORCHPLUG_LOG": ("0", "1", "2", "3"),
-    "TORCHPLUG_VALIDATE": ("error", "log", "abort"),
-}
-"""What torchplug reads, and the values allowed if they can be listed."""
+AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+PYTORCHS = ("PYTORCH_", "TORCH_")
 SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
-"""In the name of a variable of a plugin: its value is not printed, since reports of bugs contain it all."""
+"""In the name of a variable: its value is not printed, since reports of bugs contain it all."""
 
 
 @dataclass
@@ -45,7 +39,7 @@ class Check:
     finding: str
     advice: str = ""
     state: str = "ok"
-    """"ok", "note" for what a user should know, or "wrong"."""
+    """"ok", "warning" for what a user should know, or "error"."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -54,38 +48,51 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     with output.looking("Examining"):
-        checks = [without_home(check) for check in examine()]
-    healthy = all(check.state != "wrong" for check in checks)
+        checks, settings = examine()
+        checks = [without_home(check) for check in checks]
+    healthy = all(check.state != "error" for check in checks)
     if args.json:
-        output.print_json({"healthy": healthy, "checks": [asdict(check) for check in checks]})
+        found = {"healthy": healthy, "checks": [asdict(check) for check in checks]}
+        found["settings"] = [setting._asdict() for setting in settings]
+        output.print_json(found)
     else:
-        show(checks)
+        show(checks, settings)
     return 0 if healthy else 1
 
 
-def examine() -> list[Check]:
-    """Every check, in the order in which one rests on another."""
+def examine() -> tuple[list[Check], list[_settings.Setting]]:
+    """Every check, in the order in which one rests on another, and every variable there is."""
     checks = [Check("Python", f"{platform.python_version()} ({platform.python_implementation()})")]
     checks.append(check_autoload())
-    # Looked at as it is before torchplug changes it.
-    before = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD")
-    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-    try:
+    plugins = _plugins.installed_plugins()
+    with autoload_off():  # PyTorch is looked at as it is before torchplug changes it
         versions = check_versions()
-        plugins = _plugins.installed_plugins()
-        checks += [*versions, *check_variables(plugins)]
-        if any(check.state == "wrong" for check in versions):
-            return checks
-        checks.append(check_choice(plugins))
+        can_load = all(check.state != "error" for check in versions)
+        choices = [check_choice(plugins)] if can_load else []
+    looked_at = plugins | plugin_by_path() if can_load else {}
+    found = devices.inspect_all(looked_at, compute=True)
+    settings = table(found)
+    checks += [*versions, *check_variables(settings, options_of(plugins, found))]
+    return [*checks, *choices, *map(check_plugin, found)], settings
+
+
+@contextmanager
+def autoload_off() -> Iterator[None]:
+    """`import torch` calls no backend."""
+    before = os.environ.get(AUTOLOAD)
+    os.environ[AUTOLOAD] = "0"
+    try:
+        yield
     finally:
         if before is None:
-            del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
+            del os.environ[AUTOLOAD]
         else:
-            os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = before
-    wish = os.environ.get("TORCHPLUG_DEVICE", "")
-    looked_at = plugins | ({wish: _plugins.plugin_at(wish)} if _plugins.is_path(wish) else {})
-    checks += [check_plugin(facts) for facts in devices.inspect_all(looked_at, compute=True)]
-    return checks
+            os.environ[AUTOLOAD] = before
+
+
+def plugin_by_path() -> dict[str, _plugins.Plugin]:
+    wish = _settings.read(_settings.DEVICE)
+    return {wish: _plugins.plugin_at(wish)} if _plugins.is_path(wish) else {}
 
 
 def without_home(check: Check) -> Check:
@@ -96,19 +103,19 @@ def without_home(check: Check) -> Check:
 
 
 def check_autoload() -> Check:
-    if os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
+    if os.environ.get(AUTOLOAD) == "0":
         return Check(
             "autoload",
             "TORCH_DEVICE_BACKEND_AUTOLOAD is 0: `import torch` registers no device",
             "Unset it, or call torchplug.autoload() after `import torch`.",
-            "wrong",
+            "error",
         )
     if not entry_points(group="torch.backends", name="torchplug"):
         return Check(
             "autoload",
             "PyTorch does not find torchplug: the package is importable but not installed",
             "Install it with pip, or call torchplug.autoload() after `import torch`.",
-            "wrong",
+            "error",
         )
     return Check("autoload", "`import torch` calls torchplug")
 
@@ -119,16 +126,16 @@ def check_versions() -> list[Check]:
     try:
         import torch
     except Exception as error:  # noqa: BLE001 - the reason is the finding
-        return [Check("PyTorch", str(error), f"Install PyTorch {supported}.", "wrong")]
+        return [Check("PyTorch", str(error), f"Install PyTorch {supported}.", "error")]
     running = minor_of(torch.__version__)
     torch_check = Check("PyTorch", f"{torch.__version__} (torchplug supports {supported})")
     if not OLDEST <= running <= NEWEST:
-        torch_check.state, torch_check.advice = "wrong", f"Install PyTorch {supported}."
+        torch_check.state, torch_check.advice = "error", f"Install PyTorch {supported}."
     try:
         from torchplug import _C
     except ImportError as error:
         advice = f"Install a torchplug that was built for PyTorch {torch.__version__}."
-        return [torch_check, Check("torchplug", f"{__version__}: {error}", advice, "wrong")]
+        return [torch_check, Check("torchplug", f"{__version__}: {error}", advice, "error")]
     built = _C.built_with()
     plugin_abi = ".".join(map(str, built["abi"]))
     core_check = Check(
@@ -137,7 +144,7 @@ def check_versions() -> list[Check]:
         f"plug.h {plugin_abi}",
     )
     if minor_of(built["torch"]) != running:
-        core_check.state = "wrong"
+        core_check.state = "error"
         core_check.advice = f"Install a torchplug that was built for PyTorch {torch.__version__}."
     return [torch_check, core_check]
 
@@ -147,76 +154,141 @@ def minor_of(version: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def check_variables(plugins: dict[str, _plugins.Plugin]) -> list[Check]:
-    """The environment variables that are set."""
+# ---- the environment ----
+
+
+def table(found: list[dict[str, Any]]) -> list[_settings.Setting]:
+    """torchplug's variables and those that plugins list; none if the core cannot be loaded."""
+    try:
+        own = _settings.table()
+    except ImportError:
+        return []
+    for facts in found:
+        for name, meaning in (facts.get("options") or {}).items():
+            own.append(_settings.Setting(name, "", (), "", meaning, f"plugin {facts['name']}"))
+    return own
+
+
+def options_of(
+    plugins: Mapping[str, _plugins.Plugin], found: list[dict[str, Any]]
+) -> dict[str, Mapping[str, str] | None]:
+    """What each plugin reads; None if it has not said."""
+    return dict.fromkeys(plugins) | {facts["name"]: facts.get("options") for facts in found}
+
+
+def check_variables(
+    settings: list[_settings.Setting], options: Mapping[str, Mapping[str, str] | None]
+) -> list[Check]:
+    """The environment variables that are set, torchplug's and PyTorch's."""
+    rows = {setting.name: setting for setting in settings}
+    unread = _settings.unread(_settings.present(), rows, options) if rows else {}
     checks = []
-    for name, value in sorted(os.environ.items()):
-        if not name.startswith("TORCHPLUG_"):
-            continue
-        allowed = VARIABLES.get(name)
-        owners = [p for p in plugins if name.startswith(f"TORCHPLUG_{p.upper()}_")]
-        hidden = value and name not in VARIABLES and SECRET.search(name)
-        check = Check(name, "(not shown)" if hidden else value or "(empty)")
-        if allowed and value not in allowed:
-            check.state = "wrong"
-            check.advice = f"Set it to {', '.join(filter(None, allowed))}."
-        elif allowed is None and owners:
-            check.finding += f", for the plugin '{owners[0]}'"
-        elif allowed is None:
-            check.state = "wrong"
+    for name in _settings.present():
+        check = Check(name, value_of(name))
+        choices = rows[name].choices if name in rows else ()
+        owner = _settings.owner_of(name, options)
+        if name in unread:
+            check.state, check.advice = "error", unread[name]
             check.finding += ": nothing reads this variable"
-            similar = difflib.get_close_matches(name, VARIABLES, 1)
-            check.advice = f"Did you mean {similar[0]}?" if similar else "Unset it."
+        elif os.environ[name] and choices and os.environ[name] not in choices:
+            check.state, check.advice = "error", f"Set it to {', '.join(choices)}."
+        elif name not in rows and owner:
+            check.finding += f", for the plugin '{owner}'"
+        elif not rows:
+            check.state, check.advice = "warning", "It cannot be checked without torchplug's core."
         checks.append(check)
-    return checks
+    pytorchs = sorted(name for name in os.environ if name.startswith(PYTORCHS))
+    return checks + [Check(name, value_of(name)) for name in pytorchs]
+
+
+def value_of(name: str) -> str:
+    """The value of a variable, for others to read."""
+    value = os.environ[name]
+    return "(not shown)" if value and SECRET.search(name) else value or "(empty)"
+
+
+# ---- the devices ----
 
 
 def check_choice(plugins: dict[str, _plugins.Plugin]) -> Check:
     """Which plugin `import torch` would use, and by which rule."""
+    wish = _settings.read(_settings.DEVICE)
     try:
-        choice = _plugins.choose(os.environ.get("TORCHPLUG_DEVICE", ""), plugins, _plugins.rival)
+        choice = _plugins.choose(wish, plugins, _plugins.rival)
     except RuntimeError as error:
-        return Check("choice", "no device", str(error), "wrong")
+        return Check("choice", "no device", str(error), "error")
     if choice.plugin is None:
         advice = "Set TORCHPLUG_DEVICE to the device you want." if plugins else ""
         if not plugins:
             advice = "Install a vendor's package, or torchplug-sim."
-        return Check("choice", f"no device: {choice.rule}", advice, "note")
+        return Check("choice", f"no device: {choice.rule}", advice, "warning")
     chosen = choice.plugin.name or choice.plugin.resolve()
-    state = "note" if choice.warning else "ok"
-    return Check("choice", f"{chosen}: {choice.rule}", choice.warning, state)
+    advice = choice.warning
+    if wish and _plugins.rival(False):
+        advice = (
+            f"{_plugins.rival(False)} is available too: in this device's process its tensors can be copied, but "
+            "backward() of them fails. Use them in different processes."
+        )
+    return Check("choice", f"{chosen}: {choice.rule}", advice, "warning" if advice else "ok")
 
 
 def check_plugin(facts: dict[str, Any]) -> Check:
     subject = f"plugin {facts['name']}"
     package = facts["package"] or "the plugin"
     if facts["error"]:
-        advice = f"Ask whoever made {package}, or uninstall it."
+        advice = f"Report it to the author of {package}, or uninstall it."
         if not facts["package"]:
-            advice = "Check TORCHPLUG_DEVICE, or ask whoever made the plugin."
-        return Check(subject, facts["error"], advice, "wrong")
+            advice = "Check TORCHPLUG_DEVICE, or report it to the author of the plugin."
+        if _settings.PREFIX in facts["error"]:  # a setting, of which the error says what to do
+            advice = ""
+        elif facts.get("late"):
+            advice = f"If the machine is busy, try again. If not: {advice[0].lower()}{advice[1:]}"
+        return Check(subject, facts["error"], advice, "error")
+    if facts.get("options_error"):
+        return Check(
+            subject, facts["options_error"], f"Report it to the author of {package}.", "error"
+        )
     count = len(facts["devices"])
     if count == 0:
-        advice = "Check that the device is there, and TORCHPLUG_VISIBLE_DEVICES."
-        return Check(subject, facts["no_device"], advice, "note")
+        advice = "Check that the device is present, and TORCHPLUG_VISIBLE_DEVICES."
+        return Check(subject, facts["no_device"], advice, "warning")
     found = f"{count} device{'' if count == 1 else 's'}"
     if not facts["computes"]:
-        advice = f"Do not use it before whoever made {package} has looked at it."
-        return Check(subject, f"{found}; computes something else than the CPU", advice, "wrong")
-    return Check(subject, f"{found}; computes what the CPU does")
+        advice = f"Do not use it; report it to the author of {package}."
+        return Check(subject, f"{found}; results differ from the CPU", advice, "error")
+    return Check(subject, f"{found}; results match the CPU")
 
 
-def show(checks: list[Check]) -> None:
+# ---- what is printed ----
+
+
+def show(checks: list[Check], settings: list[_settings.Setting]) -> None:
     from rich.text import Text
 
     console = output.console()
     table = output.table(console, "", "", "")
-    styles = {"ok": "green", "note": "yellow", "wrong": "bold red"}
+    styles = {"ok": "green", "warning": "yellow", "error": "bold red"}
     for check in checks:
         text = Text(check.finding)
         if check.advice:
             text.append(f"\n{check.advice}", style="italic")
         table.add_row(Text(check.state, style=styles[check.state]), Text(check.subject), text)
     output.put(console, table)
-    wrong = sum(check.state == "wrong" for check in checks)
-    console.print("Everything is fine." if wrong == 0 else f"Wrong: {wrong}.")
+    if settings:
+        show_settings(console, settings)
+    wrong = sum(check.state == "error" for check in checks)
+    console.print("No problems found." if wrong == 0 else f"Problems found: {wrong}.")
+
+
+def show_settings(console: Console, settings: list[_settings.Setting]) -> None:
+    """Every variable there is."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console.print("\n[bold]Settings[/]")
+    for setting in settings:
+        heading = Text(f"{setting.name}={setting.values}" if setting.values else setting.name)
+        heading.append(f" (default: {setting.default})" if setting.default else "", style="dim")
+        output.put(console, Padding(heading, (0, 0, 0, 2)))
+        output.put(console, Padding(Text(setting.meaning), (0, 0, 0, 6)))
+    console.print()

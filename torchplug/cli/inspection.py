@@ -12,11 +12,52 @@ import select
 import signal
 import subprocess
 import sys
-from typing import Any
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
 
-LOADING_SECONDS = 20.0
+from torchplug import _plugins, _settings
+
 IMPORTING_SECONDS = 120.0
+LOADING_SECONDS = 20.0
+LONGEST_SECONDS = 900.0
 READY = b"ready\n"
+
+
+class Patience:
+    """How long a process may take, on whatever machine: while it waits for a processor no time passes.
+
+    Raises TimeoutError in the end: after `seconds` of its own, or LONGEST_SECONDS on the clock.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        waited: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._seconds, self._waited, self._clock = seconds, waited, clock
+        self._begun, self._had_waited = clock(), waited()
+
+    def next_look(self) -> float:
+        """In how many seconds to look again."""
+        passed = self._clock() - self._begun
+        own = passed - (self._waited() - self._had_waited)
+        if own >= self._seconds or passed >= LONGEST_SECONDS:
+            raise TimeoutError
+        return min(1.0, self._seconds - own)
+
+
+def waited_for_a_processor(pid: int) -> float:
+    """How many seconds the thread of the process that was worst off has been ready to run, and did not."""
+    longest = 0
+    with suppress(OSError):  # it has ended, or the kernel does not say
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            longest = max(longest, int((task / "schedstat").read_text().split()[1]))
+    return longest * 1e-9
 
 
 def inspect(
@@ -28,46 +69,69 @@ def inspect(
     """
     answer, given = os.pipe()
     command = [sys.executable, "-m", "torchplug.cli.inspection", str(given), wish]
-    environment = os.environ | {"TORCHPLUG_DEVICE": "none"}
-    environment.pop("TORCHPLUG_LEDGER", None)
-    with subprocess.Popen(
-        [*command, *(["--compute"] if compute else [])],
-        env=environment,
-        pass_fds=[given],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
+    environment = os.environ | {_settings.DEVICE: "none"}
+    environment.pop(_settings.LEDGER, None)
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            [*command, *(["--compute"] if compute else [])],
+            env=environment,
+            pass_fds=[given],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        ) as process,
+    ):
         os.close(given)
         with os.fdopen(answer, "rb", buffering=0) as pipe:
-            return _outcome(process, pipe.fileno(), seconds)
+            said = _answer(process, pipe.fileno(), seconds)
+        return said if isinstance(said, dict) else _outcome(process, said, errors)
 
 
-def _outcome(process: subprocess.Popen[bytes], pipe: int, seconds: float) -> dict[str, Any]:
+def _answer(process: subprocess.Popen[bytes], pipe: int, seconds: float) -> bytes | dict[str, Any]:
+    """What it wrote into the pipe before it ended; "error" if it had to be ended."""
+
+    def patience(limit: float) -> Patience:
+        return Patience(limit, lambda: waited_for_a_processor(process.pid))
+
+    stage, limit, said = "import PyTorch", IMPORTING_SECONDS, b""
     try:
-        said = _read(pipe, len(READY), IMPORTING_SECONDS)
-        said = _read(pipe, None, seconds) if said == READY else b""
-        _, errors = process.communicate(timeout=seconds)
-    except (TimeoutError, subprocess.TimeoutExpired):
+        if _read(pipe, len(READY), patience(limit)) == READY:
+            stage, limit = "load", seconds
+            said = _read(pipe, None, patience(limit))
+            stage = "end"
+        _wait(process, patience(limit))
+    except TimeoutError:
         process.kill()
-        process.communicate()
-        return {"error": f"It did not finish loading within {seconds:.0f} seconds."}
+        process.wait()
+        return {"error": f"It did not {stage} within {limit:.0f} seconds.", "late": True}
+    return said
+
+
+def _wait(process: subprocess.Popen[bytes], patience: Patience) -> None:
+    while process.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(patience.next_look())
+
+
+def _outcome(process: subprocess.Popen[bytes], said: bytes, errors: IO[bytes]) -> dict[str, Any]:
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name
-        return {"error": f"It ended the process with {name}."}
+        return {"error": f"It crashed with {name}."}
     if not said:
-        words = errors.decode(errors="replace").strip().splitlines()
+        errors.seek(0)
+        words = errors.read().decode(errors="replace").strip().splitlines()
         return {"error": words[-1] if words else f"It ended with code {process.returncode}."}
     facts: dict[str, Any] = json.loads(said)
     return facts
 
 
-def _read(pipe: int, most: int | None, seconds: float) -> bytes:
+def _read(pipe: int, most: int | None, patience: Patience) -> bytes:
     """Up to `most` bytes, or all until the pipe is closed."""
     said = b""
     while most is None or len(said) < most:
-        if not select.select([pipe], [], [], seconds)[0]:
-            raise TimeoutError
+        if not select.select([pipe], [], [], patience.next_look())[0]:
+            continue
         part = os.read(pipe, 65536 if most is None else most - len(said))
         if not part:
             break
@@ -76,10 +140,20 @@ def _read(pipe: int, most: int | None, seconds: float) -> bytes:
 
 
 def look(wish: str, compute: bool) -> dict[str, Any]:
-    """In the process of its own: loads the plugin and asks it."""
-    from torchplug import _C, _autoload, _plugins
+    """In the process of its own: loads the plugin and asks it. What its package lists is known all the same."""
+    facts = {}
+    try:
+        plugin = _plugins.find(wish, _plugins.installed_plugins())
+        facts = options_of(plugin)
+        return facts | load(plugin, compute)
+    except Exception as error:  # noqa: BLE001 - the reason is the answer
+        return facts | {"error": str(error)}
 
-    plugin = _plugins.find(wish, _plugins.installed_plugins())
+
+def load(plugin: _plugins.Plugin, compute: bool) -> dict[str, Any]:
+    """Loads the plugin and asks it what it has."""
+    from torchplug import _C, _autoload
+
     _autoload.use(plugin.name, plugin.resolve())
     facts: dict[str, Any] = dict(_C.describe())
     facts["devices"] = [dict(_C.properties(index)) for index in range(_C.device_count())]
@@ -93,6 +167,15 @@ def look(wish: str, compute: bool) -> dict[str, Any]:
     elif compute:
         facts["computes"] = computes(facts["name"])
     return facts
+
+
+def options_of(plugin: _plugins.Plugin) -> dict[str, Any]:
+    """The variables that its package lists, or what is wrong with the list."""
+    try:
+        listed = plugin.options()
+    except RuntimeError as error:
+        return {"options": None, "options_error": str(error)}
+    return {"options": None if listed is None else dict(listed)}
 
 
 def computes(device: str) -> bool:
@@ -115,10 +198,7 @@ def main() -> None:
 
     with os.fdopen(int(sys.argv[1]), "wb", buffering=0) as answer:
         answer.write(READY)
-        try:
-            facts = look(sys.argv[2], "--compute" in sys.argv)
-        except Exception as error:  # noqa: BLE001 - the reason is the answer
-            facts = {"error": str(error)}
+        facts = look(sys.argv[2], "--compute" in sys.argv)
         answer.write(json.dumps(facts).encode())
 
 

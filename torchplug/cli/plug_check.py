@@ -13,16 +13,16 @@ from torchplug.cli import output
 
 NAME = "plug-check"
 SUMMARY = "check a plugin's runtime table, function by function"
-DESCRIPTION = """Checks the runtime table (L0) of a plugin with a plain C program that knows nothing of PyTorch: memory, copies,
-streams, events, host functions, threads, errors. Each check has a process of its own. Exits with 1 if one fails."""
+DESCRIPTION = """Checks the runtime table (L0) of a plugin with a C program independent of PyTorch: memory, copies,
+streams, events, host functions, threads, errors. Each check runs in its own process. Exits with 1 if one fails."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plugin", nargs="?", help="a plugin, by name or by path")
-    parser.add_argument("--device", metavar="N", help="which of its devices; 0 without this")
+    parser.add_argument("--device", metavar="N", help="index of the device (default 0)")
     parser.add_argument("--list", action="store_true", help="print the checks and their promises")
     parser.add_argument("--only", metavar="NAME", help="this check alone")
-    parser.add_argument("--timeout", metavar="SECONDS", help="after which a check is given up")
+    parser.add_argument("--timeout", metavar="SECONDS", help="time limit of a check")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from torchplug import _plugins
+from torchplug import _plugins, _settings
 from torchplug.cli import inspection, output
 
 NAME = "run"
@@ -35,7 +35,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=["allow", "warn", "error"],
         help="what to do when an operator has no kernel on the device",
     )
-    parser.add_argument("--visible", metavar="LIST", help="which devices there are, such as 1,0")
+    parser.add_argument(
+        "--visible", metavar="LIST", help="visible devices, such as 1,0 (TORCHPLUG_VISIBLE_DEVICES)"
+    )
     parser.add_argument(
         "--ledger", action="store_true", help="print at the end where operators ran (to stderr)"
     )
@@ -67,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
 def environment_for(args: argparse.Namespace) -> dict[str, str]:
     """What the script finds in its environment. Raises RuntimeError if there is no such device."""
     environment = dict(os.environ)
-    options = {"TORCHPLUG_DEVICE": args.device, "TORCHPLUG_FALLBACK": args.fallback}
+    options = {_settings.DEVICE: args.device, "TORCHPLUG_FALLBACK": args.fallback}
     options |= {"TORCHPLUG_VISIBLE_DEVICES": args.visible}
     if args.ledger:
-        options["TORCHPLUG_LEDGER"] = "json" if args.json else "1"
+        options[_settings.LEDGER] = "json" if args.json else "1"
     environment |= {name: value for name, value in options.items() if value is not None}
-    name = device_name(environment.get("TORCHPLUG_DEVICE", ""))
+    name = device_name(environment.get(_settings.DEVICE, ""))
     for variable in CLIENT_VARIABLES:
         if args.device is not None:
             environment.pop(variable, None)

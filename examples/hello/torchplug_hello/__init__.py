@@ -3,3 +3,4 @@
 from pathlib import Path
 
 library = str(Path(__file__).with_name("libhello.so"))
+options: dict[str, str] = {}  # no environment variables of its own

@@ -2,20 +2,16 @@
 
 #include <c10/util/Exception.h>
 
-#include <cstdlib>
-
+#include "base/settings.h"
 #include "runtime/device.h"
 
 namespace torchplug::aten {
 
 FallbackPolicy fallback_policy() {
   static const FallbackPolicy policy = [] {
-    const char* value = std::getenv("TORCHPLUG_FALLBACK");
-    const std::string text = value == nullptr ? "allow" : value;
-    if (text == "warn") return FallbackPolicy::kWarn;
-    if (text == "error") return FallbackPolicy::kError;
-    TORCH_CHECK(text == "allow", "TORCHPLUG_FALLBACK is '", text, "'. Set it to allow, warn or error.");
-    return FallbackPolicy::kAllow;
+    const std::string_view word = choice_setting("TORCHPLUG_FALLBACK");
+    if (word == "warn") return FallbackPolicy::kWarn;
+    return word == "error" ? FallbackPolicy::kError : FallbackPolicy::kAllow;
   }();
   return policy;
 }

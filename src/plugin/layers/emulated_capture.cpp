@@ -119,8 +119,9 @@ class StridedCopy final : public Command {
                             .from = &src_.mem};
     const plug_status status = below.watch(
         work, [&] { return below.runtime.call<&R::copy_strided>(place.device, place.stream, &dst_, &src_); });
-    return status == PLUG_UNSUPPORTED ? below.fail("copy_strided declined in a replay what it took before")
-                                      : status;
+    return status == PLUG_UNSUPPORTED
+               ? below.fail("copy_strided declined in a replay what it accepted during the capture")
+               : status;
   }
 
  private:
@@ -258,7 +259,7 @@ class Recording {
   }
 
   plug_status refuse(const std::string& what) {
-    const std::string sentence = what + " is not possible while a stream captures";
+    const std::string sentence = what + " is not allowed while a stream is capturing";
     if (spoilt_.empty()) spoilt_ = sentence;
     return below_.fail(sentence);
   }
@@ -386,7 +387,7 @@ class EmulatedCapture {
   }
 
   plug_status call(Member<&R::event_query> /*function*/, int32_t device, plug_event event) {
-    const auto refused = refuse("asking for an event that it recorded", [&] { return recording_of(event); });
+    const auto refused = refuse("querying an event that it recorded", [&] { return recording_of(event); });
     return refused ? *refused : below_.runtime.call<&R::event_query>(device, event);
   }
 
@@ -404,7 +405,7 @@ class EmulatedCapture {
   }
 
   plug_status call(Member<&R::stream_query> /*function*/, int32_t device, plug_stream stream) {
-    const auto refused = refuse("asking whether its stream is done", [&] { return find({device, stream}); });
+    const auto refused = refuse("querying its stream", [&] { return find({device, stream}); });
     return refused ? *refused : below_.runtime.call<&R::stream_query>(device, stream);
   }
 
@@ -431,7 +432,7 @@ class EmulatedCapture {
   plug_status call(Member<&R::capture_begin> /*function*/, int32_t device, plug_stream stream, int32_t mode) {
     if (mode < PLUG_CAPTURE_GLOBAL || mode > PLUG_CAPTURE_RELAXED) return PLUG_UNSUPPORTED;
     std::lock_guard guard(lock_);
-    if (find({device, stream}) != nullptr) return below_.fail("the stream captures already");
+    if (find({device, stream}) != nullptr) return below_.fail("the stream is already capturing");
     recordings_.push_back(std::make_unique<Recording>(below_, Place{device, stream}, mode));
     ++capturing_;
     return PLUG_OK;
@@ -479,7 +480,7 @@ class EmulatedCapture {
     return record(place, [&] { return std::make_unique<HostFunction>(fn, release, arg); });
   }
 
-  plug_status fail_without_capture() const { return below_.fail("the stream does not capture"); }
+  plug_status fail_without_capture() const { return below_.fail("the stream is not capturing"); }
 
  private:
   bool nobody_captures() const { return capturing_.load(std::memory_order_relaxed) == 0; }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "plugin/layer.h"
 #include "plugin/layers/fault_list.h"
 
@@ -217,8 +217,7 @@ class FaultLayer {
   }
 
   plug_status fail_as_lost(int32_t device) const {
-    return fail(PLUG_LOST,
-                "device " + std::to_string(device) + " has been lost, as the fault layer was told");
+    return fail(PLUG_LOST, "device " + std::to_string(device) + " was lost, injected by the fault layer");
   }
 
   const Runtime below_;
@@ -230,7 +229,7 @@ class FaultLayer {
 
 void insert_fault(Module& module) {
   module.faults = immortal<FaultLayer>(module.runtime, module.host);
-  const char* text = std::getenv("TORCHPLUG_FAULT");
+  const char* text = text_setting("TORCHPLUG_FAULT");
   set_faults(module, text == nullptr ? "" : text);
   insert_layer(module.runtime, *module.faults);
   insert_kernel_layer(module.kernels, *module.faults);
@@ -238,7 +237,7 @@ void insert_fault(Module& module) {
 
 void set_faults(const Module& module, const std::string& text) {
   TORCH_CHECK(module.faults != nullptr,
-              "The fault layer is not in place. Set TORCHPLUG_LAYERS=fault before the device is first used.");
+              "The fault layer is not enabled. Set TORCHPLUG_LAYERS=fault before the device is first used.");
   module.faults->set(parse_faults(text));
 }
 

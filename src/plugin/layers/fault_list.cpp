@@ -60,10 +60,11 @@ class Reader {
       read_failure(*fault, name);
     }
     if (take('@')) {
-      if (is_among(kWithoutDevice, fault->function)) refuse("'" + fault->function + "' is of no device");
+      if (is_among(kWithoutDevice, fault->function))
+        refuse("'" + fault->function + "' does not take a device");
       fault->device = static_cast<int32_t>(number("a device"));
     }
-    if (at_ != end_) refuse("there is something more");
+    if (at_ != end_) refuse("unexpected characters follow");
     return fault;
   }
 
@@ -73,7 +74,7 @@ class Reader {
     if (!function) {
       at_ -= name.size();
       refuse(
-          "there is nothing called that; it is alloc, copy, fill, kernel, slow, later, lost, or a function "
+          "unknown fault; use alloc, copy, fill, kernel, slow, later, lost, or a function "
           "of plug_runtime");
     }
     fault.function = *function;
@@ -95,7 +96,7 @@ class Reader {
     const auto found = kStatuses.find(name);
     if (found == kStatuses.end()) {
       at_ -= name.size();
-      refuse("that is no status; it is unsupported, invalid, no_memory, timeout, lost or internal");
+      refuse("unknown status; use unsupported, invalid, no_memory, timeout, lost or internal");
     }
     fault.status = found->second;
   }
@@ -107,7 +108,7 @@ class Reader {
       const std::string_view name = word();
       if (name != "default") {
         at_ -= name.size();
-        refuse("that is no stream; it is 'default', or '*' for all");
+        refuse("unknown stream; use 'default', or '*' for all");
       }
       fault.only_default = true;
     }
@@ -122,7 +123,7 @@ class Reader {
       fault.delay = std::chrono::seconds(amount);
     } else {
       at_ -= unit.size();
-      refuse("that is no unit of time; it is us, ms or s");
+      refuse("unknown unit of time; use us, ms or s");
     }
   }
 
@@ -159,7 +160,7 @@ class Reader {
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    TORCH_CHECK(false, "The faults '", whole_, "' are wrong at character ", at_ + 1, ": ", what, ".");
+    TORCH_CHECK(false, "TORCHPLUG_FAULT '", whole_, "' is invalid at character ", at_ + 1, ": ", what, ".");
   }
 
   const std::string& whole_;

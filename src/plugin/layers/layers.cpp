@@ -3,9 +3,9 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
+#include "base/settings.h"
 #include "plugin/layers/fault.h"
 #include "plugin/layers/serialize.h"
 #include "plugin/layers/validate.h"
@@ -24,15 +24,15 @@ const NamedLayer& find_layer(const std::string& name, const char* wish) {
   for (const NamedLayer& layer : kLayers) {
     if (name == layer.name) return layer;
   }
-  TORCH_CHECK(false, "TORCHPLUG_LAYERS is '", wish, "', but '", name,
-              "' is no layer. Give some of: validate, fault; with commas between them.");
+  TORCH_CHECK(false, "TORCHPLUG_LAYERS is '", wish, "', but there is no layer '", name,
+              "'. Set it to a comma-separated list of: validate, fault.");
 }
 
 }  // namespace
 
 void apply_layers(Module& module) {
   if ((module.flags & PLUG_SERIALIZE) != 0) serialize(module);
-  const char* wish = std::getenv("TORCHPLUG_LAYERS");
+  const char* wish = text_setting("TORCHPLUG_LAYERS");
   if (wish == nullptr) return;
   std::vector<const NamedLayer*> chosen;
   std::istringstream words(wish);

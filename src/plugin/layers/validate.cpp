@@ -415,7 +415,7 @@ class Checks {
     const Memory::Count live = memory_.live();
     const Memory::Count pinned = memory_.pinned();
     if (live.number + pinned.number + order_.events() + order_.captures() == 0) return;
-    note(Rule::kLeak, "At the end there are still " + counted(live.number, "allocation") + " (" +
+    note(Rule::kLeak, "Not released at exit: " + counted(live.number, "allocation") + " (" +
                           counted(live.bytes, "byte") + "), " + counted(pinned.number, "pinned block") +
                           ", " + counted(order_.events(), "event") + " and " +
                           counted(order_.captures(), "capture") + ".");

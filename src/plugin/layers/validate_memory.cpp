@@ -60,8 +60,8 @@ Memory::DeviceFacts Memory::facts(int32_t device) {
 
 void Memory::check_alignment(int32_t device, void* base, const DeviceFacts& facts) {
   if (!facts.is_addressable || reinterpret_cast<uintptr_t>(base) % facts.alignment == 0) return;
-  violate(Rule::kAllocAlignment, "mem_alloc of device " + std::to_string(device) + " gave " +
-                                     hexadecimal(base) + ", which is no multiple of its alignment, " +
+  violate(Rule::kAllocAlignment, "mem_alloc of device " + std::to_string(device) + " returned " +
+                                     hexadecimal(base) + ", which is not a multiple of its alignment, " +
                                      std::to_string(facts.alignment) + ".");
 }
 
@@ -79,7 +79,7 @@ void Memory::check_overlap(int32_t device, void* base, uint64_t bytes, const Dev
     }
   }
   if (other.empty()) return;
-  violate(Rule::kAllocOverlap, "Device " + std::to_string(device) + " gave " + bytes_at(bytes, base) +
+  violate(Rule::kAllocOverlap, "Device " + std::to_string(device) + " returned " + bytes_at(bytes, base) +
                                    ", which overlap the live " + other + ".");
 }
 
@@ -115,7 +115,7 @@ void Memory::check_live(const char* function, int32_t device, void* base) {
     if (find(device, base) != nullptr) return;
   }
   violate(Rule::kMemoryDead, std::string(function) + " was given " + hexadecimal(base) +
-                                 ", which is no allocation of device " + std::to_string(device) + ".");
+                                 ", which is not an allocation of device " + std::to_string(device) + ".");
 }
 
 void Memory::check_not_freed(const char* function, int32_t device, void* base) {
@@ -154,7 +154,7 @@ void Memory::check_import(int32_t device, void* base) {
   }
   if (!is_import) {
     violate(Rule::kMemoryDead,
-            "ipc_close was given " + hexadecimal(base) + ", which ipc_import did not give.");
+            "ipc_close was given " + hexadecimal(base) + ", which ipc_import did not return.");
   }
 }
 
@@ -214,9 +214,9 @@ void Memory::check_view(int32_t device, void* base, void* view) {
     own->view = begin;
   }
   if (is_wrong) {
-    violate(Rule::kViewOverlap, "host_view of device " + std::to_string(device) + " gave " +
+    violate(Rule::kViewOverlap, "host_view of device " + std::to_string(device) + " returned " +
                                     hexadecimal(view) + " for " + hexadecimal(base) +
-                                    ", which is nothing, or another allocation's view.");
+                                    ", which is NULL, or the view of another allocation.");
   }
 }
 
@@ -249,7 +249,7 @@ void Memory::check_map(const char* function, int32_t device, void* base, uint64_
       return part.first < offset + bytes && offset < part.second;
     };
     if (!found->is_reservation) {
-      wrong = "is of memory that mem_reserve did not give";
+      wrong = "is of memory that mem_reserve did not return";
     } else if (offset % unit != 0 || bytes % unit != 0 || bytes == 0) {
       wrong = "is not of multiples of the device's map_bytes";
     } else if (bytes > found->bytes || offset > found->bytes - bytes) {
@@ -291,7 +291,7 @@ void Memory::check_unreserve(int32_t device, void* base) {
   }
   if (is_wrong) {
     violate(Rule::kMapRange, "mem_unreserve was given " + hexadecimal(base) +
-                                 ", which mem_reserve did not give, or of which a part is still mapped.");
+                                 ", which mem_reserve did not return, or of which a part is still mapped.");
   }
 }
 
@@ -308,7 +308,7 @@ void Memory::add_pinned(void* base, uint64_t bytes) {
   }
   if (overlaps) {
     violate(Rule::kAllocOverlap,
-            "host_alloc gave " + bytes_at(bytes, base) + ", which is nothing, or in use.");
+            "host_alloc returned " + bytes_at(bytes, base) + ", which is NULL, or in use.");
   }
 }
 
@@ -318,7 +318,7 @@ void Memory::check_pinned(void* base) {
     if (pinned_.contains(reinterpret_cast<uintptr_t>(base))) return;
   }
   violate(Rule::kMemoryDead,
-          "host_free was given " + hexadecimal(base) + ", which is not memory that host_alloc gave.");
+          "host_free was given " + hexadecimal(base) + ", which is not memory that host_alloc returned.");
 }
 
 void Memory::remove_pinned(void* base) {
@@ -347,7 +347,7 @@ void Memory::check_use(const char* function, const plug_mem& mem, const Extent& 
     if (!is_inside) {
       violate(Rule::kMemoryPinned, std::string(function) + " was told that " +
                                        bytes_at(extent.bytes, mem.base) + " + " + std::to_string(offset) +
-                                       " is pinned, but host_alloc did not give it.");
+                                       " is pinned, but host_alloc did not return it.");
     }
   }
   if (is_host) {
@@ -365,7 +365,7 @@ void Memory::check_use(const char* function, const plug_mem& mem, const Extent& 
   lock.unlock();
   if (!is_inside) {
     violate(Rule::kMemoryExtent, std::string(function) + " uses " + std::to_string(extent.bytes) +
-                                     " bytes from byte " + std::to_string(static_cast<int64_t>(offset)) +
+                                     " bytes at offset " + std::to_string(static_cast<int64_t>(offset)) +
                                      " on of " + place_of(mem.device, mem.base, size) + ".");
   }
 }

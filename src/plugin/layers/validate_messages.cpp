@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/immortal.h"
+#include "base/settings.h"
 #include "plugin/host.h"
 
 namespace torchplug::plugin {
@@ -23,30 +24,30 @@ constexpr RuleText kRules[] = {
     {"VALIDATE-device-closed", "the core uses a device before device_open"},
     {"VALIDATE-after-shutdown", "the core calls a function after shutdown"},
     {"VALIDATE-call-in-host-func", "a host function, or its release, calls the plugin"},
-    {"VALIDATE-stream-handle", "a stream does not exist (any more), or is another device's"},
-    {"VALIDATE-event-handle", "an event does not exist (any more), or is another device's"},
-    {"VALIDATE-capture-handle", "a capture does not exist (any more), or is another device's"},
+    {"VALIDATE-stream-handle", "a stream does not exist, was destroyed, or belongs to another device"},
+    {"VALIDATE-event-handle", "an event does not exist, was destroyed, or belongs to another device"},
+    {"VALIDATE-capture-handle", "a capture does not exist, was destroyed, or belongs to another device"},
     {"VALIDATE-capture-order", "a capture is begun twice, or ended without having begun"},
     {"VALIDATE-capture-in-use", "a capture is destroyed, or replayed on another stream, while a replay runs"},
     {"VALIDATE-elapsed-untimed", "event_elapsed of an event made without PLUG_EVENT_TIMING"},
     {"VALIDATE-flags", "a flag that plug.h does not have"},
-    {"VALIDATE-memory-dead", "memory that mem_alloc did not give, or that has been freed"},
+    {"VALIDATE-memory-dead", "memory that mem_alloc did not return, or that has been freed"},
     {"VALIDATE-memory-extent", "an operation reaches outside of its allocation"},
-    {"VALIDATE-memory-pinned", "PLUG_MEM_PINNED on memory that host_alloc did not give"},
-    {"VALIDATE-tensor", "a plug_tensor that cannot be: its layout, its dimensions, its null memory"},
+    {"VALIDATE-memory-pinned", "PLUG_MEM_PINNED on memory that host_alloc did not return"},
+    {"VALIDATE-tensor", "an invalid plug_tensor: its layout, its dimensions or its null memory"},
     {"VALIDATE-copy-strided", "copy_strided of tensors that differ in more than their strides, or overlap"},
     {"VALIDATE-kernel-tensor", "a kernel is given a tensor that it does not accept"},
-    {"VALIDATE-free-in-use", "memory is freed before the streams that use it have passed"},
+    {"VALIDATE-free-in-use", "memory is freed while a stream still uses it"},
     {"VALIDATE-map-range", "mem_map, mem_unmap or mem_unreserve of the wrong part of a reservation"},
     {"VALIDATE-status-unknown",
-     "the plugin answers with a status that does not exist, or not from that function"},
-    {"VALIDATE-error-silent", "the plugin fails without telling set_error why"},
+     "the plugin returns an unknown status, or one that the function may not return"},
+    {"VALIDATE-error-silent", "the plugin fails without calling set_error"},
     {"VALIDATE-output-on-error", "the plugin writes an output although it fails"},
     {"VALIDATE-output-missing", "the plugin answers PLUG_OK and writes no output"},
-    {"VALIDATE-alloc-alignment", "mem_alloc gives memory that is not aligned as device_info says"},
-    {"VALIDATE-alloc-overlap", "mem_alloc or host_alloc gives memory that is somebody else's"},
-    {"VALIDATE-view-overlap", "host_view gives an address that is another allocation's view"},
-    {"VALIDATE-handle-twice", "the plugin gives a handle that is in use already, or none"},
+    {"VALIDATE-alloc-alignment", "mem_alloc returns memory that is not aligned as device_info says"},
+    {"VALIDATE-alloc-overlap", "mem_alloc or host_alloc returns memory that is already allocated"},
+    {"VALIDATE-view-overlap", "host_view returns an address that is another allocation's view"},
+    {"VALIDATE-handle-twice", "the plugin returns a handle that is already in use, or NULL"},
     {"VALIDATE-event-never-recorded", "the plugin says that a never recorded event is not ready"},
     {"VALIDATE-host-func-twice", "the plugin runs a host function more than once"},
     {"VALIDATE-host-func-order", "the plugin runs a host function before one enqueued earlier on its stream"},
@@ -55,7 +56,7 @@ constexpr RuleText kRules[] = {
      "the plugin says that work is done while a host function before it has not ended"},
     {"VALIDATE-release-late", "a sync returns before the arguments of host functions have been released"},
     {"VALIDATE-red-zone", "something wrote behind the end of an allocation"},
-    {"VALIDATE-leak", "something was not given back before the end of the process"},
+    {"VALIDATE-leak", "something was not released before the process ended"},
 };
 static_assert(std::size(kRules) == static_cast<size_t>(Rule::kLeak) + 1);
 
@@ -79,12 +80,8 @@ Found& found() {
 Mode mode = Mode::kError;
 
 Mode read_mode() {
-  const char* wish = std::getenv("TORCHPLUG_VALIDATE");
-  const std::string_view word = wish == nullptr ? "error" : wish;
-  if (word == "error") return Mode::kError;
-  if (word == "log") return Mode::kLog;
-  if (word == "abort") return Mode::kAbort;
-  TORCH_CHECK(false, "TORCHPLUG_VALIDATE is '", word, "'. It is one of error, log and abort.");
+  const std::string_view word = choice_setting("TORCHPLUG_VALIDATE");
+  return word == "log" ? Mode::kLog : word == "abort" ? Mode::kAbort : Mode::kError;
 }
 
 std::string record(Rule rule, const std::string& sentence) {

@@ -48,7 +48,7 @@ void Order::add_stream(int32_t device, plug_stream stream) {
     number_of(device, stream);
   }
   if (is_known) {
-    violate(Rule::kHandleTwice, "The plugin gave the stream " + hexadecimal(stream) + of_device(device) +
+    violate(Rule::kHandleTwice, "The plugin returned the stream " + hexadecimal(stream) + of_device(device) +
                                     ", which is NULL or exists already.");
   }
 }
@@ -67,7 +67,7 @@ void Order::check_stream(const char* function, int32_t device, plug_stream strea
     if (numbers_.contains({device, stream})) return;
   }
   violate(Rule::kStreamHandle, std::string(function) + " was given " + hexadecimal(stream) +
-                                   ", which is no stream" + of_device(device) + ".");
+                                   ", which is not a stream" + of_device(device) + ".");
 }
 
 void Order::remove_stream(int32_t device, plug_stream stream) {
@@ -146,7 +146,7 @@ void Order::add_event(int32_t device, plug_event event, uint32_t flags, bool is_
         event != nullptr && events_.try_emplace(event, Event{device, flags, is_imported, false, {}}).second;
   }
   if (!is_new) {
-    violate(Rule::kHandleTwice, "The plugin gave the event " + hexadecimal(event) + of_device(device) +
+    violate(Rule::kHandleTwice, "The plugin returned the event " + hexadecimal(event) + of_device(device) +
                                     ", which is NULL or exists already.");
   }
 }
@@ -158,7 +158,7 @@ void Order::check_event(const char* function, int32_t device, plug_event event) 
     if (found != events_.end() && found->second.device == device) return;
   }
   violate(Rule::kEventHandle, std::string(function) + " was given " + hexadecimal(event) +
-                                  ", which is no event" + of_device(device) + ".");
+                                  ", which is not an event" + of_device(device) + ".");
 }
 
 void Order::remove_event(plug_event event) {
@@ -212,7 +212,7 @@ void Order::check_capture_begin(int32_t device, plug_stream stream) {
     if (!capturing_.contains({device, stream})) return;
   }
   violate(Rule::kCaptureOrder,
-          "capture_begin was given a stream" + of_device(device) + " that captures already.");
+          "capture_begin was given a stream" + of_device(device) + " that is already capturing.");
 }
 
 void Order::begin_capture(int32_t device, plug_stream stream) {
@@ -227,7 +227,7 @@ void Order::check_capture_end(int32_t device, plug_stream stream) {
     if (capturing_.contains({device, stream})) return;
   }
   violate(Rule::kCaptureOrder,
-          "capture_end was given a stream" + of_device(device) + " that captures nothing.");
+          "capture_end was given a stream" + of_device(device) + " that is not capturing.");
 }
 
 void Order::end_capture(int32_t device, plug_stream stream) {
@@ -241,8 +241,8 @@ void Order::add_capture(int32_t device, plug_capture capture) {
   const bool is_new = capture != nullptr && captures_.try_emplace(capture, Capture{device}).second;
   lock.unlock();
   if (!is_new) {
-    violate(Rule::kHandleTwice, "The plugin gave the capture " + hexadecimal(capture) + of_device(device) +
-                                    ", which is NULL or exists already.");
+    violate(Rule::kHandleTwice, "The plugin returned the capture " + hexadecimal(capture) +
+                                    of_device(device) + ", which is NULL or exists already.");
   }
 }
 
@@ -253,7 +253,7 @@ void Order::check_capture(const char* function, int32_t device, plug_capture cap
     if (found != captures_.end() && found->second.device == device) return;
   }
   violate(Rule::kCaptureHandle, std::string(function) + " was given " + hexadecimal(capture) +
-                                    ", which is no capture" + of_device(device) + ".");
+                                    ", which is not a capture" + of_device(device) + ".");
 }
 
 // With lock_ held.

@@ -51,14 +51,14 @@ plug_status State::check_status(const char* function, plug_status status, bool i
                         (is_query && status == PLUG_NOT_READY) ||
                         (status >= PLUG_INVALID && status <= PLUG_INTERNAL);
   if (!is_known) {
-    violate(Rule::kStatusUnknown, std::string(function) + " answered with status " + std::to_string(status) +
-                                      ", which it does not have.");
+    violate(Rule::kStatusUnknown, std::string(function) + " returned status " + std::to_string(status) +
+                                      ", which it may not return.");
   }
   if (status < PLUG_INVALID) return status;
   std::string said = take_plugin_error();
   if (said.empty()) {
     said = note(Rule::kErrorSilent,
-                std::string(function) + " failed (" + status_name(status) + ") and told set_error nothing.");
+                std::string(function) + " failed (" + status_name(status) + ") without calling set_error.");
   }
   host.set_error(&host, said.c_str());
   return status;

@@ -1,0 +1,119 @@
+"""The environment variables: one table of them, and what is said of one that nobody reads."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch  # noqa: F401  torchplug's bindings need its libraries
+import torchplug_hello
+import torchplug_sim
+
+from torchplug import _plugins, _settings
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = {setting.name: setting for setting in _settings.table()}
+VARIABLE = re.compile(r"TORCHPLUG_[A-Z][A-Z_]*[A-Z]")
+
+
+def sources(folder, *suffixes):
+    return [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in suffixes]
+
+
+# ---- the table ----
+
+
+def test_the_core_reads_the_environment_in_one_file():
+    readers = {path.name for path in sources("src", ".cpp", ".h") if "getenv" in path.read_text()}
+    assert readers == {"settings.cpp"}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_variable_is_read_where_the_table_says(name):
+    text = (ROOT / TABLE[name].reader).read_text()
+    if TABLE[name].reader.endswith(".cpp"):
+        assert f'"{name}"' in text
+    else:
+        (constant,) = (key for key, value in vars(_settings).items() if value == name)
+        assert f"_settings.read(_settings.{constant})" in text
+
+
+def test_python_names_no_other_variables():
+    for path in sources("torchplug", ".py"):
+        quoted = set(re.findall(rf'"({VARIABLE.pattern})', path.read_text()))
+        assert quoted <= TABLE.keys(), path
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in sources("docs", ".md"))])
+def test_a_page_names_no_variable_that_nobody_reads(page):
+    named = set(VARIABLE.findall((ROOT / page).read_text()))
+    others = {
+        name for name in named if name.startswith("TORCHPLUG_ACME_")
+    }  # of an invented vendor's
+    assert named - others <= TABLE.keys() | torchplug_sim.options.keys()
+
+
+def test_readme_has_the_table():
+    readme = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\| `(TORCHPLUG_[^`]*)` \| (.*) \| (.*) \|$", readme, re.MULTILINE)
+    shown = [(name.replace("\\|", "|"), default, meaning) for name, default, meaning in rows]
+    expected = [(f"{row.name}={row.values}", row.default, row.meaning) for row in TABLE.values()]
+    # A page with more on the subject may be named behind a colon.
+    assert [(n, d, re.sub(r": \[.*\]\(.*\)$", "", m)) for n, d, m in shown] == expected
+
+
+# ---- options of plugins ----
+
+
+def test_sim_lists_every_option_that_it_asks_for():
+    asked = re.findall(r'"sim\.(\w+)"', (ROOT / "devices/sim/options.cpp").read_text())
+    assert {f"TORCHPLUG_SIM_{key.upper()}" for key in asked} == torchplug_sim.options.keys()
+
+
+def test_hello_has_no_options():
+    assert "->option" not in (ROOT / "examples/hello/hello.c").read_text()
+    assert torchplug_hello.options == {}
+
+
+def test_an_announcement_lists_options():
+    plugins = _plugins.installed_plugins()
+    assert plugins["sim"].options() == torchplug_sim.options
+    assert _plugins.plugin_at("/some/library.so").options() is None
+
+
+# ---- what nobody reads ----
+
+OWN = ["TORCHPLUG_DEVICE", "TORCHPLUG_FALLBACK", "TORCHPLUG_VISIBLE_DEVICES"]
+OPTIONS = {
+    "acme": {"TORCHPLUG_ACME_CACHE": "bytes"},
+    "acme_two": {"TORCHPLUG_ACME_TWO_CACHE": "bytes"},
+    "silent": None,
+    "plain": {},
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*OWN, "TORCHPLUG_ACME_CACHE", "TORCHPLUG_ACME_TWO_CACHE", "TORCHPLUG_SILENT_WHATEVER"],
+)
+def test_what_somebody_reads_is_left_alone(name):
+    assert _settings.unread([name], OWN, OPTIONS) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("TORCHPLUG_DEVCE", "TORCHPLUG_DEVICE"),
+        ("TORCHPLUG_FALLBCK", "TORCHPLUG_FALLBACK"),
+        ("TORCHPLUG_VISIBLE_DEVICE", "TORCHPLUG_VISIBLE_DEVICES"),
+        ("TORCHPLUG_ACME_CASH", "TORCHPLUG_ACME_CACHE"),
+        ("TORCHPLUG_ACME_TWO_CASH", "TORCHPLUG_ACME_TWO_CACHE"),
+        ("TORCHPLUG_ACNE_CACHE", "TORCHPLUG_ACME_CACHE"),
+    ],
+)
+def test_of_what_nobody_reads_the_nearest_name_is_told(name, nearest):
+    assert _settings.unread([name], OWN, OPTIONS) == {name: f"Did you mean {nearest}?"}
+
+
+@pytest.mark.parametrize("name", ["TORCHPLUG_Q", "TORCHPLUG_PLAIN_CACHE"])
+def test_where_none_is_near_the_way_to_all_is_told(name):
+    assert "torchplug doctor" in _settings.unread([name], OWN, OPTIONS)[name]
