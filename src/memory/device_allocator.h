@@ -111,6 +111,8 @@ namespace detail {
 
 // The deleter of every DataPtr the allocator gives out, with the Block as its context.
 void release_block(void* context);
+// The allocator's own block that an address lies in; null if there is none.
+Block* block_at(const void* address);
 
 }  // namespace detail
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "aten/tensor/quantizer.h"
+#include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
 
 namespace torchplug::aten {
@@ -116,7 +117,7 @@ void Loan::fill(Buffer& buffer, c10::Allocator& allocator) {
     bytes_moved_ += buffer.bytes;
     buffer.host = host_storage(std::move(data), buffer.bytes);
   } else {
-    void* address = buffer.storage->mutable_data();
+    void* address = const_cast<void*>(buffer.storage->data());
     if (kind_ == LoanKind::kBorrow && address != nullptr) {
       address = DeviceAllocator::instance().locate(*buffer.storage).host_address();
     }

@@ -11,8 +11,9 @@
 
 #include <algorithm>
 
+#include "aten/tensor/describe.h"
+#include "aten/tensor/device_tensor.h"
 #include "aten/tensor/strides.h"
-#include "aten/tensor/transfer.h"
 #include "base/dtype.h"
 #include "runtime/capture.h"
 

@@ -1,7 +1,7 @@
 #include "aten/kernel/kernel_arguments.h"
 
 #include "aten/tensor/arguments.h"
-#include "aten/tensor/transfer.h"
+#include "aten/tensor/describe.h"
 #include "base/dtype.h"
 
 namespace torchplug::aten {

@@ -6,8 +6,9 @@
 
 #include "aten/kernel/kernel_arguments.h"
 #include "aten/kernel/recorded_kernel.h"
+#include "aten/tensor/describe.h"
+#include "aten/tensor/device_tensor.h"
 #include "aten/tensor/strides.h"
-#include "aten/tensor/transfer.h"
 #include "base/dtype.h"
 #include "plugin/layers/serialize.h"
 #include "runtime/capture.h"

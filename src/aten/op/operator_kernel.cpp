@@ -9,6 +9,7 @@
 
 #include "aten/plan/shape.h"
 #include "aten/tensor/arguments.h"
+#include "aten/tensor/copy_on_write.h"
 #include "base/immortal.h"
 #include "memory/block_pool.h"
 
@@ -64,6 +65,7 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason re
   if (device < 0 || (facts_.writes_any && key.has_host_scalar()))
     device = device_of(torch::jit::last(stack, facts_.argument_count));
   const Stream stream = Stream::current(device);
+  if (facts_.writes_any) own_written(torch::jit::last(stack, facts_.argument_count));
   if (facts_.is_view) {
     host_.run(stack, key, stream, LoanKind::kMetadata);
     return;
@@ -78,6 +80,15 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason re
     }
   }
   run_on_host(stack, key, stream, reason);
+}
+
+void OperatorKernel::own_written(Arguments arguments) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!facts_.writes[i]) continue;
+    for_each_tensor(arguments[i], [](const at::Tensor& tensor) {
+      if (is_on_device(tensor)) own_memory(tensor);
+    });
+  }
 }
 
 bool OperatorKernel::borrows_always(DeviceIndex device) {

@@ -11,6 +11,8 @@
 #include "aten/fallback/typed_job.h"
 #include "aten/kernel/kernel_arguments.h"
 #include "aten/op/operator_kernel.h"
+#include "aten/tensor/copy_on_write.h"
+#include "aten/tensor/describe.h"
 #include "base/dtype.h"
 #include "runtime/capture.h"
 
@@ -42,6 +44,7 @@ class TypedKernel<Return(Args...)> {
       // In place, kernels look at what shares memory with what they write.
       if (general_->bound() == nullptr && general_->borrows_always(device) &&
           !(kInPlace && key.has_sharing())) {
+        if constexpr (kInPlace) own_memory(first(args...));
         const HostPlan* plan = general_->host().peek(key);
         if (C10_LIKELY(plan != nullptr && is_simple(*plan))) {
           return run_borrowed(*plan, stream, args...);

@@ -115,15 +115,6 @@ std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments argumen
   }
 }
 
-at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
-  DeviceAllocator& allocator = DeviceAllocator::instance();
-  c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(shape.bytes),
-      allocator.allocate_on(stream, shape.bytes), &allocator, /*resizable=*/true));
-  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
-      c10::make_intrusive<DeviceTensorImpl>(std::move(storage), *shape.prototype)));
-}
-
 bool is_shaping() { return shaping; }
 
 }  // namespace torchplug::aten

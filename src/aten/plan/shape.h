@@ -8,7 +8,6 @@
 #include "aten/plan/operator_facts.h"
 #include "aten/tensor/arguments.h"
 #include "aten/tensor/device_tensor.h"
-#include "aten/tensor/transfer.h"
 #include "runtime/stream.h"
 
 namespace torchplug::aten {
@@ -26,7 +25,9 @@ struct OutputShape {
 };
 
 // An uninitialised device tensor of the shape, with memory from the given stream.
-at::Tensor empty_on(const Stream& stream, const OutputShape& shape);
+inline at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
+  return empty_on(stream, *shape.prototype, shape.bytes);
+}
 
 // By PyTorch's own C++ shape functions, which the CPU's kernels use too: no Python, a microsecond or
 // two. Throws what the operator throws for such arguments. Needs facts.is_structured.

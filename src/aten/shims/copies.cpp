@@ -11,6 +11,8 @@
 #include "aten/op/operator_kernel.h"
 #include "aten/shims/shims.h"
 #include "aten/tensor/arguments.h"
+#include "aten/tensor/copy_on_write.h"
+#include "aten/tensor/describe.h"
 #include "aten/tensor/transfer.h"
 #include "base/dtype.h"
 #include "base/immortal.h"
@@ -107,9 +109,9 @@ void copy_from_host(const at::Tensor& to, const at::Tensor& from, bool non_block
   const Stream stream = current_stream_of(to);
   hold_in_capture(from, stream, non_blocking, /*is_source=*/true);
   if (is_plain(to, from)) {
-    write_storage(from.const_data_ptr(), storage_of(to), span_of(to).begin, from.nbytes(), stream);
-    // Memory that is not pinned has been read by now.
-    if (!non_blocking && is_pinned(from.const_data_ptr()) && !is_capturing(stream)) stream.synchronize();
+    const bool is_read_later =
+        write_storage(from.const_data_ptr(), storage_of(to), span_of(to).begin, from.nbytes(), stream);
+    if (!non_blocking && is_read_later && !is_capturing(stream)) stream.synchronize();
     return;
   }
   if (to.is_non_overlapping_and_dense() && !to.is_conj() && !to.is_neg()) {
@@ -202,6 +204,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
   if (source._is_zerotensor()) return self.zero_();
   const at::Tensor from = source.sizes() == self.sizes() ? source : source.expand(self.sizes());
   if (self.numel() == 0) return self;
+  if (is_on_device(self)) own_memory(self);
   const bool is_foreign = !self.is_cpu() && !from.is_cpu() && self.device().type() != from.device().type();
   if (is_foreign) {
     copy_by_way_of_host(self, from);

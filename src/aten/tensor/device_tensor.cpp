@@ -1,21 +1,30 @@
 #include "aten/tensor/device_tensor.h"
 
-#include "runtime/device.h"
+#include <ATen/EmptyTensor.h>
+
+#include "memory/device_allocator.h"
 
 namespace torchplug::aten {
 namespace {
 
-constexpr c10::DispatchKeySet kKeys{c10::DispatchKey::PrivateUse1};
+constexpr c10::DispatchKeySet kDeviceKeys{c10::DispatchKey::PrivateUse1};
+
+c10::Storage storage_on(const Stream& stream, size_t bytes) {
+  DeviceAllocator& allocator = DeviceAllocator::instance();
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), allocator.allocate_on(stream, bytes),
+      &allocator, /*resizable=*/true);
+}
 
 }  // namespace
 
 DeviceTensorImpl::DeviceTensorImpl(c10::ScalarType dtype, c10::IntArrayRef sizes, c10::IntArrayRef strides)
-    : TensorImpl(kKeys, c10::scalarTypeToTypeMeta(dtype), c10::Device(kDeviceType, 0)) {
+    : TensorImpl(kDeviceKeys, c10::scalarTypeToTypeMeta(dtype), c10::Device(kDeviceType, 0)) {
   set_sizes_and_strides(sizes, strides);
 }
 
 DeviceTensorImpl::DeviceTensorImpl(c10::Storage&& storage, const DeviceTensorImpl& prototype)
-    : TensorImpl(std::move(storage), kKeys, prototype.data_type_) {
+    : TensorImpl(std::move(storage), kDeviceKeys, prototype.data_type_) {
   sizes_and_strides_ = prototype.sizes_and_strides_;
   numel_ = prototype.numel_;
   is_contiguous_ = prototype.is_contiguous_;
@@ -24,6 +33,20 @@ DeviceTensorImpl::DeviceTensorImpl(c10::Storage&& storage, const DeviceTensorImp
   is_channels_last_3d_ = prototype.is_channels_last_3d_;
   is_channels_last_3d_contiguous_ = prototype.is_channels_last_3d_contiguous_;
   is_non_overlapping_and_dense_ = prototype.is_non_overlapping_and_dense_;
+}
+
+at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
+                    at::ScalarType dtype) {
+  const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype));
+  at::Tensor tensor = at::detail::make_tensor_base<c10::TensorImpl>(storage_on(stream, bytes), kDeviceKeys,
+                                                                    c10::scalarTypeToTypeMeta(dtype));
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  return tensor;
+}
+
+at::Tensor empty_on(const Stream& stream, const DeviceTensorImpl& prototype, size_t bytes) {
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
+      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, bytes), prototype)));
 }
 
 }  // namespace torchplug::aten

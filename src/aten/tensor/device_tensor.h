@@ -1,10 +1,10 @@
 #pragma once
-// Device tensors made by the million: from a prototype that has the sizes, strides and what follows from
-// them already worked out.
+// Making device tensors: of given sizes and strides, or, by the million, from a prototype that has those and
+// what follows from them already worked out.
 
-#include <c10/core/TensorImpl.h>
+#include <ATen/core/Tensor.h>
 
-#include "base/namespaces.h"
+#include "runtime/stream.h"
 
 namespace torchplug::aten {
 
@@ -15,5 +15,11 @@ class DeviceTensorImpl final : public c10::TensorImpl {
   // A tensor that looks like the prototype.
   DeviceTensorImpl(c10::Storage&& storage, const DeviceTensorImpl& prototype);
 };
+
+// Uninitialised, with memory from the given stream.
+at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
+                    at::ScalarType dtype);
+// `bytes`: of a storage that holds a tensor like the prototype.
+at::Tensor empty_on(const Stream& stream, const DeviceTensorImpl& prototype, size_t bytes);
 
 }  // namespace torchplug::aten
