@@ -348,8 +348,10 @@ typedef struct plug_runtime {
   /* An address through which the host may use the allocation `base` while the
   ** stream order allows it: inside host_func, or after a sync. Given this,
   ** operators without a kernel run in place on the CPU, with no copies. May
-  ** differ from base, so that base itself can be out of the host's reach. The
-  ** host also asks whether `base` is memory of the device: PLUG_INVALID if not. */
+  ** differ from base, so that base itself can be out of the host's reach.
+  ** PLUG_UNSUPPORTED if the host cannot use this allocation: operators on it use
+  ** copies. The host also asks whether `base` is memory of the device:
+  ** PLUG_INVALID if not. */
   plug_status (*host_view)(int32_t device, void *base, void **view);
 
   /* ---- Pinned host memory: both or neither. Absent: ordinary memory. ---- */

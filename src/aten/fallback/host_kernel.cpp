@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/ops/clone.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "aten/fallback/operator_job.h"
@@ -10,6 +11,7 @@
 #include "aten/host/host_scope.h"
 #include "aten/plan/shape.h"
 #include "aten/tensor/storage.h"
+#include "memory/block_pool.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
 #include "runtime/submit.h"
@@ -39,7 +41,7 @@ HostKernel::HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key)
   }
 }
 
-uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind) {
+uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind& kind) {
   if (kind == LoanKind::kMetadata) return run_now(stack, stream, kind, nullptr);
   if (!can_plan(key)) {
     refuse_in_capture(key, stream);
@@ -53,8 +55,9 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Str
     plan = plan_by_shape(arguments);
     plans_.insert(key, plan);
   }
-  run_planned(stack, *plan, stream);
-  return 0;
+  if (C10_LIKELY(run_planned(stack, *plan, stream))) return 0;
+  kind = LoanKind::kStage;
+  return run_staged(stack, key, stream);
 }
 
 // A staged call runs at once. Its plan is for captures.
@@ -121,7 +124,7 @@ HostGenerator HostKernel::replace_ambient(torch::jit::Stack& arguments, const St
 uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
                              std::shared_ptr<HostPlan>* learnt) const {
   Loan loan(kind, stream);
-  loan.add_all(torch::jit::last(stack, facts_.argument_count), facts_.writes);
+  loan.add_all(torch::jit::last(stack, facts_.argument_count), facts_.writes, facts_.overwrites);
   loan.open();
   torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
   replace_ambient(work, stream);
@@ -194,22 +197,27 @@ void HostKernel::shape_outputs(const torch::jit::Stack& stack, const HostPlan& p
   }
 }
 
-void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+// False, with nothing done but shaping, if memory of a result is out of the host's view.
+bool HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
   shape_outputs(stack, plan);
+  c10::SmallVector<at::Tensor, 4> results;
+  for (const HostPlan::Output& output : plan.outputs) {
+    results.push_back(output.is_new()        ? empty_on(stream, output.shape)
+                      : output.argument >= 0 ? tensor_argument(stack, output.argument)
+                                             : at::Tensor());
+  }
+  const auto is_hidden = [](const at::Tensor& result) {
+    return result.defined() && !is_in_host_view(result);
+  };
+  if (C10_UNLIKELY(has_hidden_blocks()) && std::any_of(results.begin(), results.end(), is_hidden))
+    return false;
   const bool is_captured = is_capturing(stream);
   const bool in_order = plugin_has<&plug_runtime::host_func>(stream.device()) || is_captured;
   auto job = OperatorJob::take(facts_);
   if (is_captured) job->set_repeated();
   fill_arguments(*job, torch::jit::last(stack, facts_.argument_count), stream, in_order);
-  c10::SmallVector<at::Tensor, 4> results;
-  for (const HostPlan::Output& output : plan.outputs) {
-    if (output.is_new()) {
-      results.push_back(empty_on(stream, output.shape));
-      job->add_output(results.back());
-      continue;
-    }
-    results.push_back(output.argument >= 0 ? tensor_argument(stack, output.argument) : at::Tensor());
-    job->add_output({});
+  for (size_t i = 0; i < results.size(); ++i) {
+    job->add_output(plan.outputs[i].is_new() ? results[i] : at::Tensor());
   }
   torch::jit::drop(stack, facts_.argument_count);
   if (in_order) {
@@ -219,6 +227,7 @@ void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, con
     stream.run_here(*job);
   }
   for (at::Tensor& result : results) stack.emplace_back(std::move(result));
+  return true;
 }
 
 // The arguments as the CPU's kernel sees them. Those of a job that runs later are the job's own.
@@ -249,7 +258,7 @@ void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, 
   shape_outputs(stack, plan);
   const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
   Loan loan(LoanKind::kStage, stream);
-  loan.add_all(arguments, facts_.writes);
+  loan.add_all(arguments, facts_.writes, facts_.overwrites);
   loan.open_in_order();
   auto job = OperatorJob::take(facts_);
   job->set_repeated();

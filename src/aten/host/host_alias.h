@@ -9,11 +9,15 @@
 
 namespace torchplug::aten {
 
+// Whether the host can reach the memory of a device tensor: a plugin may give a view of some allocations
+// only.
+bool is_in_host_view(const at::Tensor& tensor);
+
 class HostAlias {
  public:
   HostAlias();
 
-  // Looks like `original` from here on, and lies on its memory.
+  // Looks like `original`, which is in the host's view, from here on, and lies on its memory.
   void point_at(const at::Tensor& original);
   // The same, for an original of the same dtype, sizes and strides as the last.
   void move_to(const at::Tensor& original);

@@ -16,11 +16,6 @@
 namespace torchplug::aten {
 namespace {
 
-bool is_in_view(const at::Tensor& tensor) {
-  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
-  return storage.data() == nullptr || DeviceAllocator::instance().locate(storage).block->view != nullptr;
-}
-
 // Whether the host can reach the memory of all tensors of a call.
 bool is_in_view(Arguments arguments, DeviceIndex device) {
   if (!plugin_has<&plug_runtime::host_view>(device)) return false;
@@ -28,7 +23,7 @@ bool is_in_view(Arguments arguments, DeviceIndex device) {
   bool all = true;
   for (const c10::IValue& value : arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (is_on_device(tensor)) all = all && is_in_view(tensor);
+      if (is_on_device(tensor)) all = all && is_in_host_view(tensor);
     });
   }
   return all;
@@ -67,7 +62,8 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, Reason re
   const Stream stream = Stream::current(device);
   if (facts_.writes_any) own_written(torch::jit::last(stack, facts_.argument_count));
   if (facts_.is_view) {
-    host_.run(stack, key, stream, LoanKind::kMetadata);
+    LoanKind kind = LoanKind::kMetadata;
+    host_.run(stack, key, stream, kind);
     return;
   }
   Reason reason = refusal == Reason::kNone ? Reason::kNoKernel : refusal;
@@ -100,12 +96,11 @@ void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, c
   // An object may keep what it is made of for longer than memory can be borrowed.
   const bool can_borrow =
       !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count), stream.device());
-  const Way way = can_borrow ? Way::kBorrow : Way::kStage;
-  notice_.give(facts_.name, way, reason);
+  notice_.give(facts_.name, can_borrow ? Way::kBorrow : Way::kStage, reason);
   const LedgerTimer timer;
-  const LoanKind kind = way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage;
+  LoanKind kind = can_borrow ? LoanKind::kBorrow : LoanKind::kStage;
   const uint64_t bytes = host_.run(stack, key, stream, kind);
-  account_.count(way, reason, bytes, timer.nanoseconds());
+  account_.count(kind == LoanKind::kBorrow ? Way::kBorrow : Way::kStage, reason, bytes, timer.nanoseconds());
 }
 
 DeviceIndex OperatorKernel::device_of(Arguments arguments) const {

@@ -14,6 +14,7 @@
 #include "aten/tensor/copy_on_write.h"
 #include "aten/tensor/describe.h"
 #include "base/dtype.h"
+#include "memory/block_pool.h"
 #include "runtime/capture.h"
 
 namespace torchplug::aten {
@@ -47,7 +48,7 @@ class TypedKernel<Return(Args...)> {
         if constexpr (kInPlace) own_memory(first(args...));
         const HostPlan* plan = general_->host().peek(key);
         if (C10_LIKELY(plan != nullptr && is_simple(*plan))) {
-          return run_borrowed(*plan, stream, args...);
+          return run_borrowed(*plan, key, stream, args...);
         }
       }
     }
@@ -86,16 +87,18 @@ class TypedKernel<Return(Args...)> {
     return result;
   }
 
-  Return run_borrowed(const HostPlan& plan, const Stream& stream, Args... args) {
+  Return run_borrowed(const HostPlan& plan, const PlanKey& key, const Stream& stream, Args... args) {
     const LedgerTimer timer;
     const bool later = plugin_has<&plug_runtime::host_func>(stream.device()) || is_capturing(stream);
-    auto job = Job::take(target_, jobs_);
-    job->keep(plan.id, later, args...);
     at::Tensor output;
     if constexpr (!kInPlace) {
       output = empty_on(stream, plan.outputs[0].shape);
-      job->set_output(output);
+      // The first of them may be this one.
+      if (C10_UNLIKELY(has_hidden_blocks())) return run_boxed(key, Reason::kNone, args...);
     }
+    auto job = Job::take(target_, jobs_);
+    job->keep(plan.id, later, args...);
+    if constexpr (!kInPlace) job->set_output(output);
     if (later) {
       stream.enqueue(HostJobPtr(job.release()));
     } else {

@@ -26,6 +26,17 @@ constexpr UnmarkedWrite kUnmarkedWrites[] = {
     {"aten::batch_norm_update_stats.out", {1, 2}},
 };
 
+// Operators that write all of `self` and read nothing of it. So do all that are given an output, but for
+// those below.
+constexpr std::string_view kOverwritesSelf[] = {
+    "aten::bernoulli_.Tensor", "aten::bernoulli_.float", "aten::cauchy_",      "aten::copy_",
+    "aten::exponential_",      "aten::fill_.Scalar",     "aten::fill_.Tensor", "aten::geometric_",
+    "aten::log_normal_",       "aten::normal_",          "aten::random_",      "aten::random_.from",
+    "aten::random_.to",        "aten::uniform_",         "aten::zero_",
+};
+// What they save for backward is left as it was where there is nothing to save.
+constexpr std::string_view kLeavesOutputs[] = {"aten::native_batch_norm.out"};
+
 // PyTorch lets these take index tensors, or tensors of sizes, from the host whatever the device of the rest.
 constexpr std::string_view kHostIndices[] = {
     "aten::_nested_from_padded",
@@ -135,6 +146,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   bool has_tensor_input = false;
   for (const c10::Argument& argument : schema.arguments()) {
     writes.push_back(is_mutable(argument));
+    overwrites.push_back(argument.is_out() && !is_among(kLeavesOutputs, name));
     is_number.push_back(is_scalar(argument.type()));
     if (argument.is_out()) is_out_form = true;
     if (!argument.is_out() && contains_tensor(argument.type())) has_tensor_input = true;
@@ -143,6 +155,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
     if (unmarked.name != name) continue;
     for (size_t argument : unmarked.arguments) writes[argument] = true;
   }
+  if (is_among(kOverwritesSelf, name)) overwrites[0] = true;
   writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
   for (const c10::Argument& result : schema.returns()) {
     if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;

@@ -21,7 +21,8 @@ struct OperatorFacts {
   std::string name;
   size_t argument_count;
   size_t return_count;
-  std::vector<bool> writes;  // by argument; includes what the schema does not admit
+  std::vector<bool> writes;      // by argument; includes what the schema does not admit
+  std::vector<bool> overwrites;  // by argument: every element is written and none is read
   bool writes_any = false;
   bool is_view = false;  // gives another look at an argument and touches no data
   bool is_random = false;

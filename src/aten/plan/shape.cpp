@@ -63,7 +63,7 @@ std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments 
   refuse_unplanned(stream, facts.name);
   // Copies, so that nothing an operator may write comes back.
   Loan copies(LoanKind::kStage, stream);
-  copies.add_all(arguments, facts.writes);
+  copies.add_all(arguments, facts.writes, facts.overwrites);
   copies.open();
   torch::jit::Stack stack = copies.host_arguments(arguments);
   for (size_t i = 0; i < stack.size(); ++i) {
