@@ -456,7 +456,9 @@ typedef plug_status (*plug_kernel_fn)(const plug_call *call);
 typedef struct plug_kernel {
   const char *schema; /* a functional operator as PyTorch prints it:
                       ** "aten::relu(Tensor self) -> Tensor". The host also
-                      ** uses the kernel for its in-place and out forms */
+                      ** uses the kernel for its in-place and out forms. An
+                      ** in-place operator only where there is no functional
+                      ** one, as "aten::normal_", or where it returns nothing */
   plug_kernel_fn fn;
   const void *user;
   uint64_t accepts; /* 0: contiguous inputs without conj or neg bit; for an

@@ -14,6 +14,12 @@ namespace torchplug::aten {
 // "aten::add.Tensor"
 std::string full_name(const c10::OperatorName& name);
 
+// All operators of a name, "aten::add".
+std::vector<c10::OperatorHandle> overloads_of(const std::string& name);
+
+// The overloads of a functional operator whose arguments are the same with results to write into behind them.
+std::vector<c10::OperatorHandle> find_out_forms(const c10::OperatorHandle& functional);
+
 struct OperatorFacts {
   explicit OperatorFacts(const c10::OperatorHandle& op);
 

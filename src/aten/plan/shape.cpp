@@ -5,6 +5,7 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "aten/host/host_scope.h"
@@ -76,6 +77,17 @@ std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments 
   return shapes_of(stack);
 }
 
+// Results without elements: PyTorch's meta kernels give them other strides than the CPU's, which cost
+// nothing.
+bool are_empty(const std::vector<OutputShape>& shapes) {
+  const auto is_empty = [](const OutputShape& shape) { return shape.is_tensor && shape.bytes == 0; };
+  return !shapes.empty() && std::ranges::all_of(shapes, is_empty);
+}
+
+bool has_cpu_kernel(const OperatorFacts& facts) {
+  return facts.handle.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
+}
+
 }  // namespace
 
 OutputShape OutputShape::of(const at::Tensor& tensor) {
@@ -109,7 +121,9 @@ std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments argumen
   const Unseen unseen;
   const HostScope scope;
   try {
-    return shape_by_meta(facts, arguments);
+    std::vector<OutputShape> shapes = shape_by_meta(facts, arguments);
+    if (C10_LIKELY(!are_empty(shapes)) || is_capturing(stream) || !has_cpu_kernel(facts)) return shapes;
+    return shape_by_running(facts, arguments, stream);
   } catch (const c10::NotImplementedError&) {
     return shape_by_running(facts, arguments, stream);
   }

@@ -16,6 +16,8 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
 
 }  // namespace
 
-void add_convolution(torch::Library& library) { library.impl("_convolution", TORCH_FN(convolution)); }
+void add_convolution(torch::Library& library) {
+  add_unless_served(library, "_convolution", TORCH_FN(convolution));
+}
 
 }  // namespace torchplug::aten
