@@ -124,6 +124,8 @@ bool takes_device_and_tensors(const OperatorHandle& handle) {
 torch::CppFunction make_function(std::unique_ptr<aten::OperatorKernel> kernel) {
   if (kernel->bound() != nullptr && takes_device_and_tensors(kernel->handle()))
     return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<KernelOnOneDevice>(std::move(kernel)));
+  if (full_name(kernel->handle().operator_name()) == "aten::convolution")
+    return make_traceable_convolution(std::move(kernel));
   if (auto typed = make_typed(kernel)) return std::move(*typed);
   return torch::CppFunction::makeFromBoxedFunctor(std::move(kernel));
 }

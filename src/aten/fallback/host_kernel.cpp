@@ -242,8 +242,7 @@ void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Str
     filled.push_back(value);
     if (!value.isTensor() && !value.isList()) continue;
     // The caller may change a list before the operator runs.
-    const bool is_tensors = value.isTensorList() || value.isOptionalTensorList();
-    if (later && value.isList() && !is_tensors) filled.back() = value.deepcopy();
+    if (later && value.isList() && !is_list_of_tensors(value)) filled.back() = value.deepcopy();
     replace_tensors(filled.back(), [&](const at::Tensor& tensor) {
       if (is_on_device(tensor)) return job.alias(tensor);
       return later ? keep_host_scalar(tensor) : tensor;
@@ -264,7 +263,7 @@ void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, 
   job->set_repeated();
   job->arguments() = loan.host_arguments(arguments);
   for (c10::IValue& value : job->arguments()) {
-    if (value.isList() && !value.isTensorList() && !value.isOptionalTensorList()) value = value.deepcopy();
+    if (value.isList() && !is_list_of_tensors(value)) value = value.deepcopy();
     if (value.isTensor() && value.toTensor().defined() && !loan.shares_memory(value.toTensor()))
       value = keep_host_scalar(value.toTensor());
   }

@@ -15,7 +15,7 @@ struct Needs {
 
 void count_needs(const c10::IValue& value, Needs& needs) {
   if (value.isTensor()) needs.tensors += 1;
-  if (value.isTensorList() || value.isOptionalTensorList()) needs.tensors += value.toListRef().size();
+  if (is_list_of_tensors(value)) needs.tensors += value.toListRef().size();
   if (value.isList()) needs.floats += 2 * value.toListRef().size();
   if (value.isIntList()) needs.ints += value.toListRef().size();
   if (value.isDoubleList()) needs.floats += value.toListRef().size();
@@ -115,7 +115,7 @@ plug_value KernelArguments::convert_list(const c10::IValue& value, bool written)
     bools_.emplace_back();
     for (const c10::IValue& item : value.toListRef()) bools_.back().push_back(item.toBool() ? 1 : 0);
     list.as.bools = bools_.back().data();
-  } else if (value.isTensorList() || value.isOptionalTensorList()) {
+  } else if (is_list_of_tensors(value)) {
     list.tag = PLUG_VALUE_TENSORS;
     list.as.tensors = tensors_.end();
     for (const c10::IValue& item : value.toListRef()) {

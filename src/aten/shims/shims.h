@@ -5,10 +5,11 @@
 
 #include <torch/library.h>
 
+#include <memory>
 #include <string>
 
 #include "aten/kernel/served_operators.h"
-#include "base/namespaces.h"
+#include "aten/op/operator_kernel.h"
 
 namespace torchplug::aten {
 
@@ -25,6 +26,9 @@ void add_dropout(torch::Library& library);
 void add_recurrent_cells(torch::Library& library);
 void add_histogram(torch::Library& library);
 void add_shared_batch_norm(torch::Library& library);
+
+// What the dispatcher calls for aten::convolution.
+torch::CppFunction make_traceable_convolution(std::unique_ptr<OperatorKernel> kernel);
 
 template <class Function>
 void add_unless_served(torch::Library& library, const char* name, Function function) {
