@@ -25,10 +25,21 @@ using c10::DispatchKey;
 using c10::OperatorHandle;
 using c10::OperatorName;
 
-// Composite for other devices, but what they are composed of refuses PrivateUse1, or sees in the
-// dispatcher's way of passing arguments no longer that two are one: carried out whole.
+// Composite for other devices, but not for this one: carried out whole. What they are composed of refuses
+// PrivateUse1, or sees in the dispatcher's way of passing arguments no longer that two are one; or looks for
+// a kernel of the device's in a table of PyTorch's own (DispatchStub), or reads memory as the host's.
 constexpr std::string_view kCarriedOutWhole[] = {
-    "aten::addr_",       "aten::conj_physical_", "aten::convolution", "aten::convolution_backward",
+    "aten::_batch_norm_no_update",
+    "aten::_grid_sampler_2d_cpu_fallback",
+    "aten::addr_",
+    "aten::conj_physical_",
+    "aten::convolution",
+    "aten::convolution_backward",
+    "aten::kaiser_window",
+    "aten::kaiser_window.beta",
+    "aten::kaiser_window.periodic",
+    "aten::ldexp.Tensor",
+    "aten::ldexp.out",
     "aten::mode.values",
 };
 

@@ -232,6 +232,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destin
 }
 
 at::Scalar local_scalar(const at::Tensor& self) {
+  TORCH_CHECK(self.numel() > 0, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
   alignas(16) std::array<std::byte, 16> value{};
   const Stream stream = current_stream_of(self);
   refuse_in_capture(stream, "Reading a number of the device (item(), a condition on a tensor)",
