@@ -160,7 +160,7 @@ torch::Library& device_library() { return operator_library("aten", DispatchKey::
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
   TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::CPU),
                               handle.operator_name(), " cannot run on device '", device_type_name(),
-                              "': neither its plugin nor PyTorch's CPU has a kernel for it.");
+                              "': neither its plugin nor PyTorch's CPU backend has a kernel for it.");
   late_kernel(handle, DispatchKey::CPU).run(*stack);
 }
 

@@ -73,15 +73,14 @@ void HostKernel::refuse_in_capture(const PlanKey& key, const Stream& stream) con
   const auto capture = capture_of(stream);
   if (capture == nullptr) return;
   if (key.has_host_tensor()) {
-    capture->refuse(
-        facts_.name +
-        " cannot be captured in a graph with a tensor of the host, which may have changed when the "
-        "graph is replayed. Copy the tensor to the device before the capture.");
+    capture->refuse(facts_.name +
+                    " cannot be captured in a graph with a CPU tensor as argument, since it may change "
+                    "before the graph is replayed. Copy the tensor to the device before the capture.");
   }
   capture->refuse(
       facts_.name +
-      " cannot be captured in a graph, since what its results look like depends on data. Leave it "
-      "outside of the capture.");
+      " cannot be captured in a graph, since the shape of its result depends on data. Run it outside of the "
+      "capture.");
 }
 
 // The first call of a kind.

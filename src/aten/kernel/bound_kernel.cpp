@@ -470,8 +470,8 @@ c10::IValue BoundKernel::finish_number(size_t index, const plug_value& value) co
     case PLUG_VALUE_FLOAT: return value.as.f;
     case PLUG_NONE: return at::Tensor();
     default:
-      TORCH_CHECK(false, "Kernel ", binding_.kernel->schema, " gave result ", index, " the tag ", value.tag,
-                  ", which is no number.");
+      TORCH_CHECK(false, "Kernel ", binding_.kernel->schema, " set result ", index, " to tag ", value.tag,
+                  ", which is not a number's. Use PLUG_VALUE_BOOL, PLUG_VALUE_INT or PLUG_VALUE_FLOAT.");
   }
 }
 

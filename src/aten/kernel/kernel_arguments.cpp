@@ -96,7 +96,7 @@ plug_value KernelArguments::convert(const c10::IValue& value, bool written) {
     generator_ = value.toGenerator();
     return tagged(PLUG_VALUE_GENERATOR);
   }
-  TORCH_CHECK(value.isList(), "A kernel's argument of type ", value.tagKind(), " has no form in plug.h.");
+  TORCH_CHECK(value.isList(), "plug.h cannot represent a kernel argument of type ", value.tagKind(), ".");
   return convert_list(value, written);
 }
 

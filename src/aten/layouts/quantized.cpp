@@ -68,7 +68,7 @@ void run_on_host(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
   TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::QuantizedCPU),
                               handle.operator_name(), " cannot run on quantized tensors of device '",
                               device_type_name(),
-                              "': PyTorch's CPU has no kernel for it. Call dequantize() first.");
+                              "': PyTorch's CPU backend has no kernel for it. Call dequantize() first.");
   late_kernel(handle, DispatchKey::QuantizedCPU).run(*stack);
 }
 

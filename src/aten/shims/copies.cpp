@@ -1,3 +1,6 @@
+// Copies between tensors of the host, of one device and of two, whatever their dtypes and strides; and single
+// numbers read off a device.
+
 #include <ATen/Dispatch_v2.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty.h>
@@ -99,7 +102,7 @@ void hold_in_capture(const at::Tensor& host, const Stream& stream, bool non_bloc
     return;
   }
   capture->refuse(std::string("A copy ") + (is_source ? "from" : "to") +
-                  " the host cannot be captured in a graph unless the host's memory is pinned and the copy "
+                  " the host cannot be captured in a graph unless the host memory is pinned and the copy is "
                   "non_blocking. " +
                   (is_source ? "Copy before the replay, into a tensor that the graph reads."
                              : "Copy after the replay, from a tensor that the graph wrote."));
