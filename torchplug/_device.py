@@ -8,7 +8,7 @@ import keyword
 import torch
 from torch.utils import backend_registration
 
-from torchplug import _C, _beside, _device_module, _patches, distributed
+from torchplug import _C, _beside, _device_module, _dynamo_interface, _patches, distributed
 
 CLASSES = (
     torch.Tensor,
@@ -69,5 +69,6 @@ def _register(name: str) -> None:
     torch._register_device_module(name, _device_module.make(name))  # type: ignore[no-untyped-call]
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
     distributed.register(name)
+    _dynamo_interface.register_when_imported(name)
     _patches.apply()
     _beside.watch(name)

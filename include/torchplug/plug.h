@@ -348,8 +348,10 @@ typedef struct plug_runtime {
   /* An address through which the host may use the allocation `base` while the
   ** stream order allows it: inside host_func, or after a sync. Given this,
   ** operators without a kernel run in place on the CPU, with no copies. May
-  ** differ from base, so that base itself need not be accessible to the host. The
-  ** host also asks whether `base` is memory of the device: PLUG_INVALID if not. */
+  ** differ from base, so that base itself need not be accessible to the host.
+  ** PLUG_UNSUPPORTED if the host cannot use this allocation: operators on it use
+  ** copies. The host also asks whether `base` is memory of the device:
+  ** PLUG_INVALID if not. */
   plug_status (*host_view)(int32_t device, void *base, void **view);
 
   /* ---- Pinned host memory: both or neither. Absent: pageable memory. ---- */
@@ -454,7 +456,9 @@ typedef plug_status (*plug_kernel_fn)(const plug_call *call);
 typedef struct plug_kernel {
   const char *schema; /* a functional operator as PyTorch prints it:
                       ** "aten::relu(Tensor self) -> Tensor". The host also
-                      ** uses the kernel for its in-place and out forms */
+                      ** uses the kernel for its in-place and out forms. An
+                      ** in-place operator only where there is no functional
+                      ** one, as "aten::normal_", or where it returns nothing */
   plug_kernel_fn fn;
   const void *user;
   uint64_t accepts; /* 0: contiguous inputs without conj or neg bit; for an

@@ -15,6 +15,7 @@
 #include "aten/op/operator_kernel.h"
 #include "aten/op/typed_signatures.h"
 #include "aten/shims/shims.h"
+#include "aten/tensor/arguments.h"
 #include "base/operator_library.h"
 
 namespace torchplug::aten {
@@ -24,10 +25,21 @@ using c10::DispatchKey;
 using c10::OperatorHandle;
 using c10::OperatorName;
 
-// Composite for other devices, but what they are composed of refuses PrivateUse1, or sees in the
-// dispatcher's way of passing arguments no longer that two are one: carried out whole.
+// Composite for other devices, but not for this one: carried out whole. What they are composed of refuses
+// PrivateUse1, or sees in the dispatcher's way of passing arguments no longer that two are one; or looks for
+// a kernel of the device's in a table of PyTorch's own (DispatchStub), or reads memory as the host's.
 constexpr std::string_view kCarriedOutWhole[] = {
-    "aten::addr_",       "aten::conj_physical_", "aten::convolution", "aten::convolution_backward",
+    "aten::_batch_norm_no_update",
+    "aten::_grid_sampler_2d_cpu_fallback",
+    "aten::addr_",
+    "aten::conj_physical_",
+    "aten::convolution",
+    "aten::convolution_backward",
+    "aten::kaiser_window",
+    "aten::kaiser_window.beta",
+    "aten::kaiser_window.periodic",
+    "aten::ldexp.Tensor",
+    "aten::ldexp.out",
     "aten::mode.values",
 };
 
@@ -48,24 +60,85 @@ bool is_carried_out_whole(const OperatorName& name) {
          std::end(kCarriedOutWhole);
 }
 
+// torchplug's own code, for every device.
+bool is_shim(const OperatorHandle& handle) {
+  return handle.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
+}
+
 bool is_wanted(const OperatorHandle& handle, bool is_bound) {
-  if (handle.hasKernelForDispatchKey(DispatchKey::PrivateUse1) || takes_storage(handle)) return false;
-  return is_bound || handle.hasKernelForDispatchKey(DispatchKey::CPU) ||
-         is_carried_out_whole(handle.operator_name());
+  if (is_shim(handle) || takes_storage(handle)) return false;
+  // One that has its gradient from what it is composed of would lose it.
+  const bool is_whole = is_carried_out_whole(handle.operator_name()) &&
+                        !handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
+  return is_bound || is_whole || handle.hasKernelForDispatchKey(DispatchKey::CPU);
 }
 
 // The plugin's kernels by the operator they serve; the first of two for one operator wins.
 using BoundKernels = std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>>;
 
+// Needs the shims that no kernel takes the place of.
 BoundKernels bind_kernels(const Module& module) {
   BoundKernels bound;
   for (const plug_kernel& kernel : module.kernels) {
     for (Binding& binding : bind_kernel(kernel, module.name)) {
       const OperatorName name = binding.operator_handle.operator_name();
+      if (is_shim(binding.operator_handle)) {
+        log_unused_kernel(kernel, module.name,
+                          "torchplug does " + full_name(name) + " itself, in one way for every device");
+        continue;
+      }
       bound.try_emplace(name, std::make_unique<BoundKernel>(std::move(binding), module));
     }
   }
   return bound;
+}
+
+// A kernel of the plugin's for an operator that is told a device beside tensors, as aten::_to_copy is. The
+// kernel has what stays on one device; what comes from elsewhere or goes there, PyTorch composes.
+class KernelOnOneDevice final : public c10::OperatorKernel {
+ public:
+  explicit KernelOnOneDevice(std::unique_ptr<aten::OperatorKernel> kernel) : kernel_(std::move(kernel)) {}
+
+  void operator()(const OperatorHandle& handle, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
+    if (is_on_one_device(torch::jit::last(*stack, handle.schema().arguments().size()))) {
+      kernel_->run(*stack);
+    } else {
+      // Of a backend that has no kernel of its own.
+      handle.redispatchBoxed(c10::DispatchKeySet(DispatchKey::PrivateUse2), stack);
+    }
+  }
+
+ private:
+  static bool is_on_one_device(Arguments arguments) {
+    c10::Device device = *device_of_call(arguments);
+    if (!device.has_index()) device.set_index(current_device());
+    bool is_one = true;
+    for (const c10::IValue& value : arguments) {
+      if (value.isDevice()) is_one = is_one && value.toDevice().type() == kDeviceType;
+      for_each_tensor(value, [&](const at::Tensor& tensor) { is_one = is_one && tensor.device() == device; });
+    }
+    return is_one;
+  }
+
+  std::unique_ptr<aten::OperatorKernel> kernel_;
+};
+
+bool takes_device_and_tensors(const OperatorHandle& handle) {
+  const auto has = [&](std::string_view type) {
+    return std::ranges::any_of(handle.schema().arguments(), [&](const c10::Argument& argument) {
+      return argument.type()->str().starts_with(type);
+    });
+  };
+  return has("Device") && has("Tensor");
+}
+
+torch::CppFunction make_function(std::unique_ptr<aten::OperatorKernel> kernel) {
+  if (kernel->bound() != nullptr && takes_device_and_tensors(kernel->handle()))
+    return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<KernelOnOneDevice>(std::move(kernel)));
+  if (full_name(kernel->handle().operator_name()) == "aten::convolution")
+    return make_traceable_convolution(std::move(kernel));
+  if (auto typed = make_typed(kernel)) return std::move(*typed);
+  return torch::CppFunction::makeFromBoxedFunctor(std::move(kernel));
 }
 
 void register_kernels(BoundKernels bound, torch::Library& library) {
@@ -77,9 +150,7 @@ void register_kernels(BoundKernels bound, torch::Library& library) {
     if (!handle || !is_wanted(*handle, kernel != bound.end())) continue;
     auto functor = std::make_unique<OperatorKernel>(
         *handle, kernel == bound.end() ? nullptr : std::move(kernel->second));
-    auto typed = make_typed(functor);
-    library.impl(name_in_library(name).c_str(),
-                 typed ? std::move(*typed) : torch::CppFunction::makeFromBoxedFunctor(std::move(functor)));
+    library.impl(name_in_library(name).c_str(), make_function(std::move(functor)));
   }
 }
 
@@ -89,7 +160,7 @@ torch::Library& device_library() { return operator_library("aten", DispatchKey::
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
   TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::CPU),
                               handle.operator_name(), " cannot run on device '", device_type_name(),
-                              "': neither its plugin nor PyTorch's CPU has a kernel for it.");
+                              "': neither its plugin nor PyTorch's CPU backend has a kernel for it.");
   late_kernel(handle, DispatchKey::CPU).run(*stack);
 }
 
@@ -103,18 +174,17 @@ void register_first_operators() {
 
 void register_operators(const Module& module) {
   torch::Library& library = device_library();
-  auto bound = bind_kernels(module);
-  for (const auto& [name, kernel] : bound) add_served_operator(full_name(name));
   add_views(library);
   add_nested_views(library);
   add_storage_operators(library);
   add_copies(library);
-  if (module.runtime.has<&plug_runtime::mem_fill>() && !has_kernel("aten::zero_")) add_fills(library);
-  if (!has_kernel("aten::_convolution")) add_convolution(library);
-  if (!has_kernel("aten::native_dropout")) add_dropout(library);
-  if (!has_kernel("aten::_thnn_fused_lstm_cell")) add_lstm_cell(library);
-  if (!has_kernel("aten::_thnn_fused_gru_cell")) add_gru_cell(library);
-  if (!has_kernel("aten::histc")) add_histogram(library);
+  auto bound = bind_kernels(module);
+  for (const auto& [name, kernel] : bound) add_served_operator(full_name(name));
+  if (module.runtime.has<&plug_runtime::mem_fill>()) add_fills(library);
+  add_convolution(library);
+  add_dropout(library);
+  add_recurrent_cells(library);
+  add_histogram(library);
   add_shared_batch_norm(library);
   register_kernels(std::move(bound), library);
   register_sparse_operators();

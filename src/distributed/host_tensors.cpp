@@ -8,7 +8,9 @@
 
 #include <algorithm>
 
+#include "aten/tensor/copy_on_write.h"
 #include "aten/tensor/transfer.h"
+#include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
 
 namespace torchplug::distributed {
@@ -22,7 +24,10 @@ bool reads(Use use) { return use != Use::kWrite; }
 bool writes(Use use) { return use != Use::kRead; }
 
 at::Tensor make_dense(const at::Tensor& tensor, Use use) {
-  if (is_plain(tensor)) return tensor;
+  if (is_plain(tensor)) {
+    if (writes(use)) own_memory(tensor);
+    return tensor;
+  }
   at::Tensor dense = at::empty(tensor.sizes(), tensor.options().memory_format(at::MemoryFormat::Contiguous));
   if (reads(use)) dense.copy_(tensor);
   return dense;

@@ -101,12 +101,16 @@ Block* allocate_or_reclaim(DeviceMemory& memory, const Stream& stream, size_t by
 Block* block_of(const c10::DataPtr& data) {
   if (data.get_deleter() == &detail::free_block) return static_cast<Block*>(data.get_context());
   if (Block* foreign = foreign_block(data)) return foreign;
-  const Block* found = find_block(data.get());
-  if (found == nullptr || found->segment == nullptr) return nullptr;
-  return memory_of(found->stream.device()).block_at(*found->segment, data.get());
+  return detail::block_at(data.get());
 }
 
 }  // namespace
+
+Block* detail::block_at(const void* address) {
+  const Block* found = find_block(address);
+  if (found == nullptr || found->segment == nullptr) return nullptr;
+  return memory_of(found->stream.device()).block_at(*found->segment, address);
+}
 
 // In a forked child the plugin and its locks are out of reach, and the child's copy of the memory goes when
 // it ends. A deleter cannot throw: a block that the plugin will not let us wait for is never used again, and

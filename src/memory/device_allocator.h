@@ -110,6 +110,8 @@ namespace detail {
 
 // The deleter of every DataPtr of the allocator, with the Block as its context.
 void free_block(void* context);
+// The allocator's own block that an address lies in; null if there is none.
+Block* block_at(const void* address);
 
 }  // namespace detail
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "aten/tensor/backend_meta.h"
+#include "aten/tensor/copy_on_write.h"
+#include "aten/tensor/describe.h"
 #include "aten/tensor/from_blob.h"
 #include "aten/tensor/transfer.h"
 #include "memory/device_allocator.h"
@@ -115,7 +117,10 @@ void record_stream(const c10::DataPtr& data, const c10::Stream& stream) {
   core::DeviceAllocator::instance().recordStream(data, stream_of(stream).unwrap());
 }
 
-plug_mem memory_of(const at::TensorBase& tensor) { return core::memory_of(tensor); }
+plug_mem memory_of(const at::TensorBase& tensor) {
+  core::own_memory(tensor);  // it may be written
+  return core::memory_of(tensor);
+}
 
 plug_mem memory_of(const c10::DataPtr& data) {
   if (data.get() == nullptr) return {nullptr, 0, plugin_index(data.device().index()), 0};

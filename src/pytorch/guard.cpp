@@ -41,7 +41,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     capability.capability_data.capability_bits = 0;
     for (plug_dtype dtype : device_info(index_of(device)).dtypes) {
       const auto type = to_scalar_type(dtype);
-      if (type) capability.capability_data.capability_bits |= uint64_t{1} << static_cast<int>(*type);
+      // How a quantized or packed number is to be read, its dtype alone does not say: nothing converts to it.
+      const bool is_number = type && !c10::isQIntType(*type) && *type != c10::ScalarType::Float4_e2m1fn_x2;
+      if (is_number) capability.capability_data.capability_bits |= uint64_t{1} << static_cast<int>(*type);
     }
     return capability;
   }

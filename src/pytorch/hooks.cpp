@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
 
@@ -54,6 +55,8 @@ struct Hooks final : at::PrivateUse1HooksInterface {
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
     c10::StorageImpl& resized = *storage.unsafeGetStorageImpl();
     TORCH_CHECK(resized.resizable(), "Trying to resize storage that is not resizable");
+    const c10::DeviceGuard guard(resized.device());
+    resized.mutable_data();  // its own, where it was shared until written
     DeviceAllocator& allocator = DeviceAllocator::instance();
     const DeviceIndex device = resized.device().index();
     c10::DataPtr data = allocator.allocate_on(Stream::current(device), bytes);

@@ -82,6 +82,7 @@ bool Event::is_over() const { return is_lost(device_) || is_ready(); }
 
 void Event::synchronize() const {
   ensure_open(device_);
+  refuse_wait_in_job();
   refuse_captured("Waiting for an event");
   if (handle_ != nullptr) {
     const Stream stream = Stream::default_of(device_);

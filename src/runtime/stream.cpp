@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/immortal.h"
@@ -109,17 +110,22 @@ void require_streams(DeviceIndex device) {
               "' is synchronous: its plugin has no streams, and work is done when the call returns.");
 }
 
+// What the calling thread runs for a stream, if it does.
+constinit thread_local const HostJob* running_job = nullptr;
+
 // A job runs even if work before it failed: its results are then as wrong as its inputs, and the
 // failure is thrown before anybody can read them. Not on a lost device, whose memory may be gone.
 void run_job(void* argument, plug_status status) {
   auto* job = static_cast<HostJob*>(argument);
   const DeferWarnings warnings(job->receiver());
+  const HostJob* outer = std::exchange(running_job, job);
   try {
     if (status == PLUG_LOST) check(status, job->name(), job->device());
     run_observed(*job);
   } catch (...) {
     record_failure_of(job->device(), job->name(), job->sequence(), std::current_exception());
   }
+  running_job = outer;
 }
 
 void release_job(void* argument) { static_cast<HostJob*>(argument)->release(); }
@@ -211,8 +217,15 @@ bool Stream::is_idle() const {
   return true;
 }
 
+void refuse_wait_in_job() {
+  TORCH_CHECK(C10_LIKELY(running_job == nullptr), running_job->name(),
+              " waited for the device while it ran in the order of a stream, and would have waited for "
+              "itself. Wait on the thread that enqueues, before or after.");
+}
+
 void Stream::synchronize() const {
   ensure_open(device_);
+  refuse_wait_in_job();
   refuse_in_capture(*this, "Waiting for a stream", "Wait before the capture or after a replay.");
   if (has_streams(device_)) {
     const Work wait{.kind = Work::Kind::kSync, .stream = *this, .function = "stream_sync"};
@@ -249,6 +262,7 @@ PrivateStream::~PrivateStream() { table(stream_.device()).give_private(stream_.i
 
 void synchronize_device(DeviceIndex device) {
   ensure_open(device);
+  refuse_wait_in_job();
   refuse_wait_for_device(device);
   const Stream stream = Stream::default_of(device);
   const Work wait{.kind = Work::Kind::kSync, .stream = stream, .function = "device_sync"};

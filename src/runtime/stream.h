@@ -110,6 +110,9 @@ class PrivateStream {
   Stream stream_;
 };
 
+// Throws if the calling thread runs a HostJob in the order of a stream: it may wait for nothing of a device.
+void refuse_wait_in_job();
+
 // Waits for all streams of the device, then throws what failed on it.
 void synchronize_device(DeviceIndex device);
 

@@ -122,5 +122,27 @@ TEST(Binding, a_schema_that_fits_nothing_is_not_used_and_one_warning_says_why) {
               {"returns a list"});
 }
 
+TEST(Binding, a_form_that_writes_its_result_is_bound_by_the_functional_schema) {
+  expect_says(complaint_about("aten::relu_(Tensor(a!) self) -> Tensor(a!)"), {"aten::relu,", "functional"});
+  expect_says(
+      complaint_about("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"),
+      {"aten::add.Tensor,", "functional"});
+  expect_says(complaint_about("aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)"),
+              {"aten::mm,", "functional"});
+}
+
+TEST(Binding, a_form_that_returns_nothing_or_is_the_only_one_is_bound_itself) {
+  using Names = std::vector<std::string>;
+  const auto bindings = bind(
+      "aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> "
+      "Tensor(a!)");
+  EXPECT_EQ(names_of(bindings), (Names{"aten::normal_"}));
+  EXPECT_EQ(form(bindings, Form::kInPlace).out_arguments, (std::vector<size_t>{0}));
+  EXPECT_EQ(form(bindings, Form::kInPlace).writes, (std::vector<bool>{false, false, false, false}));
+  EXPECT_EQ(
+      names_of(bind("aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()")),
+      (Names{"aten::_foreach_add_.List"}));
+}
+
 }  // namespace
 }  // namespace torchplug::tests

@@ -50,6 +50,25 @@ TEST(Stream, streams_do_not_wait_for_each_other) {
   });
 }
 
+TEST(Stream, a_job_that_waits_for_what_may_be_itself_is_refused_and_the_stream_goes_on) {
+  on_sim([] {
+    const Stream stream = new_stream();
+    const Event event(0, /*with_timing=*/false);
+    const std::vector<std::function<void()>> waits = {
+        [=] { stream.synchronize(); }, [] { synchronize_device(0); },
+        [] { Stream::default_of(0).synchronize(); }, [&] { event.synchronize(); },
+        [x = on_device(numbers({1}))] { static_cast<void>(x.item()); }};
+    for (const auto& wait : waits) {
+      enqueue(stream, wait);
+      expect_says(error_of([&] { stream.synchronize(); }), {"would have waited for itself"});
+      int done = 0;
+      enqueue(stream, [&done] { ++done; });
+      stream.synchronize();
+      EXPECT_EQ(done, 1);
+    }
+  });
+}
+
 TEST(Stream, operators_run_in_the_order_of_the_current_stream) {
   on_sim([] {
     const at::Tensor x = numbers({32});

@@ -60,8 +60,11 @@ def test_a_tensor_says_where_it_is(device):
     assert not getattr(torch.zeros(1), f"is_{device.type}")
 
 
-def test_float32_is_among_the_dtypes_of_the_device():
-    assert torch.float32 in torch.accelerator.get_device_capability()["supported_dtypes"]
+def test_float32_is_among_the_dtypes_of_the_device_and_all_of_them_convert(device):
+    supported = torch.accelerator.get_device_capability()["supported_dtypes"]
+    assert torch.float32 in supported
+    for dtype in supported:
+        assert torch.ones(2, device=device).to(dtype).to(torch.float32).tolist() == [1.0, 1.0]
 
 
 # ---- the current device ----

@@ -100,5 +100,5 @@ def test_torchscript_keeps_them(noted):
 
 
 def test_a_tensor_of_the_cpu_takes_none(device):
-    with pytest.raises(RuntimeError, match=f"tensors of '{device.type}'"):
+    with pytest.raises(RuntimeError, match=f"tensors of device '{device.type}'"):
         torchplug.set_backend_meta(torch.ones(2), {"a": "b"})

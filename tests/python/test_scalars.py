@@ -150,10 +150,17 @@ def test_functions_of_a_tensor_and_a_scalar(device, name):
 
 
 def test_windows_stay_on_the_device(device):
-    for window in (torch.hann_window, torch.hamming_window, torch.bartlett_window):
-        made = window(9, device=device)
-        assert made.device == device
-        torch.testing.assert_close(made.cpu(), window(9))
+    windows = (torch.hann_window, torch.hamming_window, torch.bartlett_window, torch.kaiser_window)
+    for window in windows:
+        for length in (9, 9, 1, 0):
+            made = window(length, device=device)
+            assert made.device == device
+            torch.testing.assert_close(made.cpu(), window(length))
+            symmetric = window(length, periodic=False, dtype=torch.float64, device=device)
+            expected = window(length, periodic=False, dtype=torch.float64)
+            torch.testing.assert_close(symmetric.cpu(), expected)
+    wide = torch.kaiser_window(6, True, 4.5, device=device)
+    torch.testing.assert_close(wide.cpu(), torch.kaiser_window(6, True, 4.5))
 
 
 @pytest.mark.accelerator("the CPU may be mixed with itself")
@@ -191,6 +198,13 @@ def test_item_of_a_strided_and_of_a_conjugated_element(device):
 def test_item_of_many_elements_is_refused(device):
     with pytest.raises(RuntimeError, match="2 elements"):
         torch.zeros(2, device=device).item()
+
+
+def test_there_is_no_number_in_an_empty_tensor(device):
+    """The operator itself: item() refuses before."""
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="0 elements cannot be converted to Scalar"):
+            torch.ops.aten._local_scalar_dense(torch.empty(0, device=device))
 
 
 def test_python_numbers(device):

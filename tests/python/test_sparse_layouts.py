@@ -269,3 +269,141 @@ except NotImplementedError as error:
 def test_a_fallback_on_sparse_tensors_can_be_forbidden(device):
     said = output_of(REFUSED, device, TORCHPLUG_FALLBACK="error")
     assert "aten::sin runs on the CPU (stage)" in said and "forbids it" in said
+
+
+# ---- views of sparse tensors ----
+
+
+def hybrid(where, dtype=torch.float32):
+    """Two sparse dimensions, one dense."""
+    indices = torch.tensor([[0, 1, 2], [2, 0, 1]])
+    values = torch.arange(6.0).reshape(3, 2).to(dtype) + 1
+    return torch.sparse_coo_tensor(indices.to(where), values.to(where), (3, 3, 2)).coalesce()
+
+
+VIEWS = {
+    "unsqueeze": lambda s: s.unsqueeze(0),
+    "unsqueeze a dense dimension": lambda s: s.unsqueeze(-1),
+    "permute the sparse": lambda s: s.permute(1, 0, 2),
+    "select the dense": lambda s: s.select(2, 1),
+    "detach": lambda s: s.detach(),
+}
+COMPLEX_VIEWS = {
+    "view_as_real": torch.view_as_real,
+    "real": lambda s: s.real,
+    "imag": lambda s: s.imag,
+}
+
+
+def check_shares(device, view, dtype):
+    """Writing the values of a view shows in the base, and the other way round, where it does on the CPU."""
+    seen = []
+    for where in ("cpu", device):
+        base = hybrid(where, dtype)
+        shown = view(base)
+        shown._values().mul_(10)
+        after_view = base.to_dense().cpu()
+        base._values().add_(1)
+        seen.append((after_view, shown.to_dense().cpu(), shown.shape, shown.is_coalesced()))
+    assert_same(seen[1], seen[0])
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_of_a_coo_tensor_shares_its_values(device, name):
+    check_shares(device, VIEWS[name], torch.float32)
+
+
+@pytest.mark.parametrize("name", COMPLEX_VIEWS)
+def test_a_view_of_a_complex_coo_tensor_shares_its_values(device, name):
+    check_shares(device, COMPLEX_VIEWS[name], torch.complex64)
+
+
+def test_view_as_complex_of_a_coo_tensor_shares_its_values(device):
+    check_shares(device, torch.view_as_complex, torch.float32)
+
+
+def test_a_part_of_a_batch_of_compressed_tensors_shares_its_values(device):
+    for where in ("cpu", device):
+        batch = torch.stack([dense(), dense() * 2]).to(where).to_sparse_csr()
+        batch[1].values().zero_()
+        assert batch.to_dense()[1].count_nonzero() == 0 and batch.to_dense()[0].count_nonzero() == 5
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("change", [lambda s: s.mul_(3), lambda s: s.neg_(), lambda s: s.zero_()])
+def test_what_is_changed_in_place_shows_in_the_values_taken_before(device, layout, change):
+    seen = []
+    for where in ("cpu", device):
+        s = sparse(layout, where)
+        values = s._values() if layout == "coo" else s.values()
+        try:
+            change(s)
+        except (RuntimeError, NotImplementedError) as error:
+            seen.append(type(error))
+        else:
+            seen.append([values.cpu(), s.to_dense().cpu()])
+    if isinstance(seen[0], type):
+        assert seen[1] is seen[0]
+    else:
+        assert_same(seen[1], seen[0])
+
+
+# ---- sparse tensors that are checked ----
+
+
+@pytest.fixture
+def checked():
+    with torch.sparse.check_sparse_tensor_invariants(True):
+        yield
+
+
+def test_unsorted_columns_that_the_cpu_takes_are_taken(device, checked):
+    def unsorted(where):
+        with torch.sparse.check_sparse_tensor_invariants(False):
+            made = torch.sparse_csr_tensor([0, 2, 3], [1, 0, 1], [1.0, 2.0, 3.0], (2, 2))
+        return made.to(where)
+
+    for fn in (
+        lambda s: s * 2,
+        lambda s: s @ torch.ones(2, 2, device=s.device),
+        lambda s: s.to_dense(),
+        lambda s: s.cpu().to_dense().to(s.device),
+        lambda s: s.neg(),
+    ):
+        check_same(device, lambda where, fn=fn: fn(unsorted(where)))
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_a_coalesced_tensor_is_checked_as_on_the_cpu(device, dims):
+    def make(where, rows):
+        indices = torch.tensor(rows, device=where)[:, None].expand(-1, dims).t().contiguous()
+        values = torch.ones(len(rows), device=where)
+        size = (4,) * dims
+        return torch.sparse_coo_tensor(
+            indices, values, size, is_coalesced=True, check_invariants=True
+        )
+
+    check_same(device, lambda where: make(where, [0, 2, 3]))
+    for rows in ([2, 0, 3], [0, 0, 1], [0, 2, 4], []):
+        check_same(device, lambda where, rows=rows: make(where, rows))
+
+
+def test_gradcheck_over_sparse_inputs(device):
+    s = sparse("coo", device).requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda s: torch.sparse.sum(s * s), (s,), masked=True, check_undefined_grad=False
+    )
+
+
+def test_two_sparse_gradients_accumulate_to_as_many_elements_as_on_the_cpu(device):
+    counts = []
+    for where in ("cpu", device):
+        weight = torch.ones(5, 2, device=where, requires_grad=True)
+        for rows in ([0, 1], [1, 3], [3]):
+            index = torch.tensor(rows, device=where)
+            torch.nn.functional.embedding(index, weight, sparse=True).sum().backward()
+            counts.append(
+                (weight.grad._nnz(), weight.grad.is_coalesced(), weight.grad.to_dense().cpu())
+            )
+    half = len(counts) // 2
+    assert_same(counts[half:], counts[:half])

@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/ops/clone.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "aten/fallback/operator_job.h"
@@ -10,6 +11,7 @@
 #include "aten/host/host_scope.h"
 #include "aten/plan/shape.h"
 #include "aten/tensor/storage.h"
+#include "memory/address_index.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
 #include "runtime/submit.h"
@@ -39,7 +41,7 @@ HostKernel::HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key)
   }
 }
 
-uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind,
+uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind& kind,
                          const HostPlan* known) {
   if (kind == LoanKind::kMetadata) return run_now(stack, stream, kind, nullptr);
   if (!can_plan(key)) {
@@ -56,8 +58,9 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Str
     if (plan == nullptr) return run_first(stack, key, stream, kind);
     plans_.insert(key, plan);
   }
-  run_planned(stack, *plan, stream);
-  return 0;
+  if (C10_LIKELY(run_planned(stack, *plan, stream))) return 0;
+  kind = LoanKind::kStage;
+  return run_staged(stack, key, stream);
 }
 
 // A staged call runs at once. Its plan is for captures.
@@ -73,15 +76,14 @@ void HostKernel::refuse_in_capture(const PlanKey& key, const Stream& stream) con
   const auto capture = capture_of(stream);
   if (capture == nullptr) return;
   if (key.has_host_tensor()) {
-    capture->refuse(
-        facts_.name +
-        " cannot be captured in a graph with a tensor of the host, which may have changed when the "
-        "graph is replayed. Copy the tensor to the device before the capture.");
+    capture->refuse(facts_.name +
+                    " cannot be captured in a graph with a CPU tensor as argument, since it may change "
+                    "before the graph is replayed. Copy the tensor to the device before the capture.");
   }
   capture->refuse(
       facts_.name +
-      " cannot be captured in a graph, since what its results look like depends on data. Leave it "
-      "outside of the capture.");
+      " cannot be captured in a graph, since the shape of its result depends on data. Run it outside of the "
+      "capture.");
 }
 
 // The first call of a kind, or one of which nothing but a run tells what its outputs look like.
@@ -126,7 +128,7 @@ HostGenerator HostKernel::replace_ambient(torch::jit::Stack& arguments, const St
 uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
                              std::shared_ptr<HostPlan>* learnt) const {
   Loan loan(kind, stream);
-  loan.add_all(torch::jit::last(stack, facts_.argument_count), facts_.writes);
+  loan.add_all(torch::jit::last(stack, facts_.argument_count), facts_.writes, facts_.overwrites);
   loan.open();
   torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
   replace_ambient(work, stream);
@@ -254,22 +256,27 @@ void HostKernel::shape_outputs(const torch::jit::Stack& stack, const HostPlan& p
   }
 }
 
-void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+// False, with nothing done but shaping, if memory of a result is out of the host's view.
+bool HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
   shape_outputs(stack, plan);
+  c10::SmallVector<at::Tensor, 4> results;
+  for (const HostPlan::Output& output : plan.outputs) {
+    results.push_back(output.is_new()        ? empty_on(stream, output.shape)
+                      : output.argument >= 0 ? tensor_argument(stack, output.argument)
+                                             : at::Tensor());
+  }
+  const auto is_hidden = [](const at::Tensor& result) {
+    return result.defined() && !is_in_host_view(result);
+  };
+  if (C10_UNLIKELY(any_block_lacks_host_view()) && std::any_of(results.begin(), results.end(), is_hidden))
+    return false;
   const bool is_captured = is_capturing(stream);
   const bool in_order = plugin_has<&plug_runtime::host_func>(stream.device()) || is_captured;
   auto job = OperatorJob::take(facts_);
   if (is_captured) job->set_repeated();
   fill_arguments(*job, torch::jit::last(stack, facts_.argument_count), stream, in_order);
-  c10::SmallVector<at::Tensor, 4> results;
-  for (const HostPlan::Output& output : plan.outputs) {
-    if (output.is_new()) {
-      results.push_back(empty_on(stream, output.shape));
-      job->add_output(results.back());
-      continue;
-    }
-    results.push_back(output.argument >= 0 ? tensor_argument(stack, output.argument) : at::Tensor());
-    job->add_output({});
+  for (size_t i = 0; i < results.size(); ++i) {
+    job->add_output(plan.outputs[i].is_new() ? results[i] : at::Tensor());
   }
   torch::jit::drop(stack, facts_.argument_count);
   if (in_order) {
@@ -279,6 +286,7 @@ void HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, con
     stream.run_here(*job);
   }
   for (at::Tensor& result : results) stack.emplace_back(std::move(result));
+  return true;
 }
 
 // The arguments as the CPU's kernel sees them. Those of a job that runs later are the job's own.
@@ -293,8 +301,7 @@ void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Str
     filled.push_back(value);
     if (!value.isTensor() && !value.isList()) continue;
     // The caller may change a list before the operator runs.
-    const bool is_tensors = value.isTensorList() || value.isOptionalTensorList();
-    if (later && value.isList() && !is_tensors) filled.back() = value.deepcopy();
+    if (later && value.isList() && !is_list_of_tensors(value)) filled.back() = value.deepcopy();
     replace_tensors(filled.back(), [&](const at::Tensor& tensor) {
       if (is_on_device(tensor)) return job.alias(tensor);
       return later ? keep_host_scalar(tensor) : tensor;
@@ -309,13 +316,13 @@ void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, 
   shape_outputs(stack, plan);
   const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
   Loan loan(LoanKind::kStage, stream);
-  loan.add_all(arguments, facts_.writes);
+  loan.add_all(arguments, facts_.writes, facts_.overwrites);
   loan.open_in_order();
   auto job = OperatorJob::take(facts_);
   job->set_repeated();
   job->arguments() = loan.host_arguments(arguments);
   for (c10::IValue& value : job->arguments()) {
-    if (value.isList() && !value.isTensorList() && !value.isOptionalTensorList()) value = value.deepcopy();
+    if (value.isList() && !is_list_of_tensors(value)) value = value.deepcopy();
     if (value.isTensor() && value.toTensor().defined() && !loan.shares_memory(value.toTensor()))
       value = keep_host_scalar(value.toTensor());
   }

@@ -44,9 +44,10 @@ class HostKernel {
   // `host_key`: under which the CPU has its kernel. Only those of plain tensors are planned.
   HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key);
 
-  // Replaces the arguments on the stack by the results. Returns the bytes moved for it. `known`: the call's
-  // plan of a caller who has looked for it.
-  uint64_t run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind,
+  // Replaces the arguments on the stack by the results. Returns the bytes moved for it. A call that was to
+  // borrow is staged, and `kind` says so, if memory for its results is out of the host's view. `known`: the
+  // call's plan of a caller who has looked for it.
+  uint64_t run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind& kind,
                const HostPlan* known = nullptr);
 
   // The plan of a borrowing call, if there is one already; the calling thread's until it calls an operator.
@@ -65,7 +66,7 @@ class HostKernel {
   uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
                    std::shared_ptr<HostPlan>* learnt) const;
   void run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const;
-  void run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
+  bool run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;
   void shape_outputs(const torch::jit::Stack& stack, const HostPlan& plan) const;

@@ -32,7 +32,7 @@ class OperatorJob final : public HostJob {
   torch::jit::Stack& arguments() { return arguments_; }
   // What the next result is to be written into; undefined where it is no new tensor.
   void add_output(const at::Tensor& original);
-  // The same for a CPU tensor: staged memory.
+  // The CPU tensor that the next result is to be written into: staged memory.
   void add_host_output(at::Tensor output) { outputs_.push_back(std::move(output)); }
   // Where a random operator draws from; its argument has been filled with it.
   void set_generator(HostGenerator generator) { generator_ = std::move(generator); }

@@ -14,8 +14,10 @@ namespace torchplug::aten {
 
 bool is_plain(const at::Tensor& tensor);
 
-// A CPU tensor of any kind, moved to the device as a whole.
+// A CPU tensor of any kind, moved to the device as a whole, with its strides or those of its parts.
 at::Tensor move_to_device(const at::Tensor& host, DeviceIndex device);
+// A tensor of any kind, moved from the CPU to a device or back; what it is made of has no gaps then.
+at::Tensor move_densely(const at::Tensor& tensor, c10::Device device);
 
 // Gives the device's tensors under `key` an operator for each that the CPU's have under `cpu_key`: PyTorch's
 // own code for those `on_shell`, which leave the parts where they are; for the others the CPU's, on copies.

@@ -1,8 +1,8 @@
 #include "aten/host/host_alias.h"
 
-#include <c10/core/CPUAllocator.h>
 #include <c10/core/InferenceMode.h>
 
+#include "aten/host/host_tensor.h"
 #include "aten/tensor/device_tensor.h"
 #include "memory/device_allocator.h"
 
@@ -12,18 +12,9 @@ namespace {
 at::Tensor make_tensor() {
   // Usable by calls in inference mode and by others.
   const c10::InferenceMode normal(false);
-  auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 0,
-                                                       c10::DataPtr(nullptr, c10::kCPU),
-                                                       c10::GetCPUAllocator(), /*resizable=*/true);
-  return at::detail::make_tensor<ShapedTensorImpl>(
-      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), caffe2::TypeMeta::Make<float>());
-}
-
-void* host_address(const c10::StorageImpl& memory) {
-  const Placement placement = DeviceAllocator::instance().locate(memory);
-  TORCH_CHECK(placement.block->view != nullptr, "Plugin '", device_type_name(),
-              "' gave no host view of memory that a CPU kernel was to write. Call again: it will be staged.");
-  return placement.host_address();
+  return at::detail::make_tensor<ShapedTensorImpl>(host_storage({nullptr, c10::kCPU}, 0),
+                                                   c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                                   caffe2::TypeMeta::Make<float>());
 }
 
 bool has_shape_of(const c10::TensorImpl& alias, const c10::TensorImpl& shown) {
@@ -39,6 +30,11 @@ bool has_shape_of(const c10::TensorImpl& alias, const c10::TensorImpl& shown) {
 }
 
 }  // namespace
+
+bool is_in_host_view(const at::Tensor& tensor) {
+  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
+  return storage.data() == nullptr || DeviceAllocator::instance().locate(storage).block->view != nullptr;
+}
 
 HostAlias::HostAlias() : tensor_(make_tensor()), made_(tensor_.unsafeGetTensorImpl()) {}
 
@@ -56,7 +52,12 @@ void HostAlias::move_to(const at::Tensor& original) {
 
 void HostAlias::take_place(const c10::TensorImpl& shown) {
   const c10::StorageImpl& memory = *shown.unsafe_storage().unsafeGetStorageImpl();
-  void* address = memory.data() == nullptr ? nullptr : host_address(memory);
+  void* address = nullptr;
+  if (memory.data() != nullptr) {
+    const Placement placement = DeviceAllocator::instance().locate(memory);
+    TORCH_INTERNAL_ASSERT(placement.block->view != nullptr);
+    address = placement.host_address();
+  }
   c10::StorageImpl& storage = *tensor_.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
   if (storage.data() != address) storage.set_data_ptr_noswap(c10::DataPtr(address, c10::kCPU));
   storage.set_nbytes(memory.nbytes());

@@ -9,15 +9,19 @@
 
 namespace torchplug::aten {
 
+// Whether the host can reach the memory of a device tensor: a plugin may give a view of some allocations
+// only.
+bool is_in_host_view(const at::Tensor& tensor);
+
 class HostAlias {
  public:
   HostAlias();
 
-  // Looks like `original` from here on, and lies on its memory.
+  // Looks like `original`, which is in the host's view, from here on, and lies on its memory.
   void point_at(const at::Tensor& original);
-  // The same, for an original of the same dtype, sizes and strides as the last.
+  // Lies on the memory of `original`, which has the dtype, sizes and strides of the last one shown.
   void move_to(const at::Tensor& original);
-  // The same, for an original that shares its storage with that of `sibling`.
+  // Looks like `original`, whose storage is that of the tensor `sibling` shows, and shares the sibling's.
   void point_at(const at::Tensor& original, const HostAlias& sibling);
 
   const at::Tensor& tensor() const { return tensor_; }

@@ -2,11 +2,12 @@
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/Resize.h>
-#include <c10/core/CPUAllocator.h>
 
 #include <algorithm>
 
+#include "aten/host/host_tensor.h"
 #include "aten/tensor/quantizer.h"
+#include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
 
 namespace torchplug::aten {
@@ -15,11 +16,9 @@ namespace {
 // Staged spans begin at a multiple of every item size, so that offsets stay whole.
 constexpr uint64_t kSpanAlignment = 16;
 
-c10::Storage host_storage(c10::DataPtr data, size_t bytes) {
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
-                                               static_cast<int64_t>(bytes), std::move(data),
-                                               c10::GetCPUAllocator(), /*resizable=*/true);
-}
+// From here on copies through pinned memory, which a device reads and writes by itself, are worth the
+// bookkeeping that keeps the memory until the stream has passed.
+constexpr size_t kPinnedFrom = 64 * 1024;
 
 int64_t items_before(const ByteSpan& span, const at::Tensor& tensor) {
   return static_cast<int64_t>(span.begin) / static_cast<int64_t>(tensor.itemsize());
@@ -32,7 +31,19 @@ void copy_lazy_bits(const at::Tensor& from, const at::Tensor& to) {
 
 }  // namespace
 
-void Loan::add(const at::Tensor& tensor, bool written) {
+void Loan::add_all(Arguments arguments, const std::vector<bool>& writes,
+                   const std::vector<bool>& overwrites) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
+      if (!is_on_device(tensor)) return;
+      // What lies between the elements goes back as it was.
+      const bool is_overwritten = overwrites[i] && tensor.is_non_overlapping_and_dense();
+      add(tensor, !is_overwritten, writes[i]);
+    });
+  }
+}
+
+void Loan::add(const at::Tensor& tensor, bool read, bool written) {
   c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
   ByteSpan span{0, storage->nbytes()};
   if (kind_ == LoanKind::kStage) {
@@ -40,28 +51,21 @@ void Loan::add(const at::Tensor& tensor, bool written) {
     span.begin -= span.begin % kSpanAlignment;
     if (tensor.numel() == 0) span.end = span.begin;
   }
-  entries_.push_back({tensor, {}, find_buffer(storage, span, written), written});
+  entries_.push_back({tensor, {}, find_buffer({storage, span, read, written, {}, nullptr, 0}), written});
 }
 
-void Loan::add_all(Arguments arguments, const std::vector<bool>& writes) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
-      if (is_on_device(tensor)) add(tensor, writes[i]);
-    });
-  }
-}
-
-size_t Loan::find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written) {
+size_t Loan::find_buffer(const Buffer& wanted) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     Buffer& buffer = buffers_[i];
-    const bool same = buffer.span.begin == span.begin && buffer.span.end == span.end;
-    if (buffer.storage == storage && (same || buffer.span.overlaps(span))) {
-      buffer.span = {std::min(buffer.span.begin, span.begin), std::max(buffer.span.end, span.end)};
-      buffer.written = buffer.written || written;
-      return i;
-    }
+    const bool same = buffer.span.begin == wanted.span.begin && buffer.span.end == wanted.span.end;
+    if (buffer.storage != wanted.storage || !(same || buffer.span.overlaps(wanted.span))) continue;
+    buffer.read = buffer.read || wanted.read || !same;
+    buffer.written = buffer.written || wanted.written;
+    buffer.span = {std::min(buffer.span.begin, wanted.span.begin),
+                   std::max(buffer.span.end, wanted.span.end)};
+    return i;
   }
-  buffers_.push_back({storage, span, written, {}, nullptr, 0});
+  buffers_.push_back(wanted);
   return buffers_.size() - 1;
 }
 
@@ -74,6 +78,7 @@ void Loan::merge_buffers() {
       if (kept.storage != merged.storage || !kept.span.overlaps(merged.span)) continue;
       kept.span = {std::min(kept.span.begin, merged.span.begin), std::max(kept.span.end, merged.span.end)};
       kept.written = kept.written || merged.written;
+      kept.read = true;
       merged.span = {};
       for (Entry& entry : entries_) {
         if (entry.buffer == j) entry.buffer = i;
@@ -85,18 +90,21 @@ void Loan::merge_buffers() {
 
 void Loan::open() {
   if (kind_ == LoanKind::kStage) merge_buffers();
-  for (Buffer& buffer : buffers_) fill(buffer, *c10::GetCPUAllocator());
+  const bool can_pin = plugin_has<&plug_runtime::host_alloc>(stream_.device());
+  for (Buffer& buffer : buffers_) fill(buffer, can_pin && buffer.span.bytes() >= kPinnedFrom);
   // What was read is there, and so is everything a borrowed tensor depends on. Where there is nothing to
   // read, nothing is waited for.
-  const auto has_bytes = [](const Buffer& buffer) { return buffer.bytes != 0; };
-  if (kind_ != LoanKind::kMetadata && std::any_of(buffers_.begin(), buffers_.end(), has_bytes))
+  const auto is_awaited = [&](const Buffer& buffer) {
+    return buffer.bytes != 0 && (buffer.read || kind_ == LoanKind::kBorrow);
+  };
+  if (kind_ != LoanKind::kMetadata && std::any_of(buffers_.begin(), buffers_.end(), is_awaited))
     stream_.synchronize();
   make_host_tensors();
 }
 
 void Loan::open_in_order() {
   merge_buffers();
-  for (Buffer& buffer : buffers_) fill(buffer, host_allocator());
+  for (Buffer& buffer : buffers_) fill(buffer, /*pinned=*/true);
   make_host_tensors();
 }
 
@@ -108,15 +116,19 @@ void Loan::make_host_tensors() {
   }
 }
 
-void Loan::fill(Buffer& buffer, c10::Allocator& allocator) {
+void Loan::fill(Buffer& buffer, bool pinned) {
   buffer.bytes = buffer.span.bytes();
   if (kind_ == LoanKind::kStage) {
+    c10::Allocator& allocator =
+        pinned ? static_cast<c10::Allocator&>(host_allocator()) : *c10::GetCPUAllocator();
     c10::DataPtr data = allocator.allocate(buffer.bytes);
-    read_storage(data.get(), *buffer.storage, buffer.span.begin, buffer.bytes, stream_);
-    bytes_moved_ += buffer.bytes;
+    if (buffer.read) {
+      read_storage(data.get(), *buffer.storage, buffer.span.begin, buffer.bytes, stream_);
+      bytes_moved_ += buffer.bytes;
+    }
     buffer.host = host_storage(std::move(data), buffer.bytes);
   } else {
-    void* address = buffer.storage->mutable_data();
+    void* address = const_cast<void*>(buffer.storage->data());
     if (kind_ == LoanKind::kBorrow && address != nullptr) {
       address = DeviceAllocator::instance().locate(*buffer.storage).host_address();
     }
@@ -129,8 +141,7 @@ at::Tensor Loan::make_host_tensor(const at::Tensor& original, const Buffer& buff
   at::Tensor host =
       C10_UNLIKELY(original.is_quantized())
           ? make_quantized(buffer.host, original.dtype(), move_quantizer(quantizer_of(original), c10::kCPU))
-          : at::detail::make_tensor<c10::TensorImpl>(
-                c10::Storage(buffer.host), c10::DispatchKeySet(c10::DispatchKey::CPU), original.dtype());
+          : host_tensor_on(buffer.host, original.dtype());
   host.unsafeGetTensorImpl()->set_sizes_and_strides(
       original.sizes(), original.strides(), original.storage_offset() - items_before(buffer.span, original));
   copy_lazy_bits(original, host);

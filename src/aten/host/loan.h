@@ -2,7 +2,8 @@
 // CPU tensors that stand for device tensors while a CPU kernel runs: how every operator without a
 // kernel of the plugin's is carried out.
 //   borrow    the CPU tensors lie on the device memory itself, through the plugin's host view
-//   stage     they lie on copies of just the bytes the tensors span
+//   stage     they lie on copies of just the bytes the tensors span; on memory for those bytes, where the
+//             operator writes them all and reads none
 //   metadata  they lie on nothing: for views, which touch no data
 // Tensors that share device memory share CPU memory, so aliasing is what it was. A Loan belongs to
 // one call on one thread.
@@ -25,10 +26,9 @@ class Loan {
  public:
   Loan(LoanKind kind, const Stream& stream) : kind_(kind), stream_(stream) {}
 
-  // First name every tensor, then open, then ask for the CPU tensor of each.
-  void add(const at::Tensor& tensor, bool written);
-  // Every device tensor among an operator's arguments.
-  void add_all(Arguments arguments, const std::vector<bool>& writes);
+  // First name every device tensor among an operator's arguments, then open, then ask for the CPU tensor of
+  // each. By argument: whether it is written, and whether it is written whole and not read.
+  void add_all(Arguments arguments, const std::vector<bool>& writes, const std::vector<bool>& overwrites);
   // Waits for the stream: the kernel may run at once.
   void open();
   // For staging in a capture: does not wait. What is copied is there in the order of the stream, and so is
@@ -60,6 +60,7 @@ class Loan {
   struct Buffer {
     c10::StorageImpl* storage;
     ByteSpan span;
+    bool read;  // some byte of it may be looked at, or has to go back as it was
     bool written;
     c10::Storage host;
     const void* data;
@@ -73,9 +74,10 @@ class Loan {
     bool is_shaped = false;
   };
 
-  size_t find_buffer(c10::StorageImpl* storage, const ByteSpan& span, bool written);
+  void add(const at::Tensor& tensor, bool read, bool written);
+  size_t find_buffer(const Buffer& wanted);
   void merge_buffers();
-  void fill(Buffer& buffer, c10::Allocator& allocator);
+  void fill(Buffer& buffer, bool pinned);
   void make_host_tensors();
   static at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer);
   void fit_storage(size_t place);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "aten/plan/operator_facts.h"
+
 namespace torchplug::aten {
 namespace {
 
@@ -47,7 +49,9 @@ std::string fit_arguments(const FunctionSchema& kernel, const FunctionSchema& to
     binding.types.push_back(kind_of(argument.real_type()));
     binding.needs_value.push_back(fitted == Fit::kWidened);
     const size_t index = binding.argument_of.size() - 1;
-    const bool is_marked = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    // What an in-place form writes is its result.
+    const bool is_marked = binding.form != Form::kInPlace && argument.alias_info() != nullptr &&
+                           argument.alias_info()->isWrite();
     binding.writes.push_back(is_marked || (index < 64 && (binding.kernel->writes >> index & 1) != 0));
   }
   for (size_t i = 0; i < used.size(); ++i) {
@@ -75,7 +79,7 @@ std::string fit_form(const FunctionSchema& kernel, Binding& binding) {
   if (!problem.empty()) return problem;
   binding.out_arguments = written_arguments(torch, binding.form);
   if (binding.form != Form::kFunctional && binding.out_arguments.size() != kernel.returns().size()) {
-    return "it writes another number of tensors";
+    return "it writes a different number of tensors";
   }
   const auto is_list = [](const Argument& result) {
     return result.type()->kind() == c10::TypeKind::ListType;
@@ -84,70 +88,85 @@ std::string fit_form(const FunctionSchema& kernel, Binding& binding) {
   return kernel.returns().size() == torch.returns().size() ? "" : "the number of results differs";
 }
 
-void log_unfit(const plug_kernel& kernel, const std::string& plugin, const std::string& why) {
-  TORCH_WARN("The kernel of '", plugin, "' for ", kernel.schema, " is not used: ", why,
-             ". The operator runs on the CPU.");
+bool writes_a_return(const FunctionSchema& schema) {
+  return std::any_of(schema.returns().begin(), schema.returns().end(), [](const Argument& result) {
+    return result.alias_info() != nullptr && result.alias_info()->isWrite();
+  });
 }
 
-// The other forms of a functional operator: name_ with the same overload, and any overload whose
-// arguments are the same with results to write into behind them.
-std::vector<std::pair<OperatorHandle, Form>> find_other_forms(const OperatorHandle& functional) {
-  auto& dispatcher = c10::Dispatcher::singleton();
-  static const auto names = dispatcher.getAllOpNames();
-  const OperatorName& base = functional.operator_name();
-  std::vector<std::pair<OperatorHandle, Form>> forms;
-  if (auto in_place = dispatcher.findSchema({base.name + "_", base.overload_name})) {
+// For a form that writes its result into an argument, the functional operator, if there is one.
+std::optional<OperatorHandle> find_functional(const OperatorHandle& written) {
+  const OperatorName& name = written.operator_name();
+  const auto& arguments = written.schema().arguments();
+  const bool is_out =
+      std::any_of(arguments.begin(), arguments.end(), [](const Argument& a) { return a.is_out(); });
+  if (!is_out) {
+    return c10::Dispatcher::singleton().findSchema(
+        {name.name.substr(0, name.name.size() - 1), name.overload_name});
+  }
+  for (const OperatorHandle& overload : overloads_of(name.name)) {
+    for (const OperatorHandle& form : find_out_forms(overload)) {
+      if (form == written) return overload;
+    }
+  }
+  return std::nullopt;
+}
+
+// Why a kernel cannot be bound to an operator, whatever its arguments; nothing if it can.
+std::string find_obstacle(const OperatorHandle& named) {
+  if (named.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd))
+    return "PyTorch implements this operator by others, through which it is differentiable; bind those";
+  if (!writes_a_return(named.schema())) return "";
+  if (const auto functional = find_functional(named)) {
+    return "it writes its result into an argument; bind the functional operator, " +
+           full_name(functional->operator_name()) + ", which serves this form too";
+  }
+  return "";
+}
+
+// The forms that a kernel for the operator serves. An in-place operator that has no functional form is its
+// own.
+std::vector<std::pair<OperatorHandle, Form>> find_forms(const OperatorHandle& named) {
+  if (writes_a_return(named.schema())) return {{named, Form::kInPlace}};
+  std::vector<std::pair<OperatorHandle, Form>> forms{{named, Form::kFunctional}};
+  const OperatorName& name = named.operator_name();
+  if (const auto in_place = c10::Dispatcher::singleton().findSchema({name.name + "_", name.overload_name}))
     forms.emplace_back(*in_place, Form::kInPlace);
-  }
-  for (const OperatorName& name : names) {
-    if (name.name != base.name || name == base) continue;
-    const auto handle = dispatcher.findSchema(name);
-    if (!handle) continue;
-    const auto& arguments = handle->schema().arguments();
-    const auto outs =
-        std::count_if(arguments.begin(), arguments.end(), [](const Argument& a) { return a.is_out(); });
-    const size_t inputs = functional.schema().arguments().size();
-    if (outs == 0 || arguments.size() != inputs + static_cast<size_t>(outs)) continue;
-    const bool same =
-        std::equal(functional.schema().arguments().begin(), functional.schema().arguments().end(),
-                   arguments.begin(), [](const Argument& a, const Argument& b) {
-                     return a.name() == b.name() && *a.real_type() == *b.real_type();
-                   });
-    if (same) forms.emplace_back(*handle, Form::kOut);
-  }
+  for (const OperatorHandle& out : find_out_forms(named)) forms.emplace_back(out, Form::kOut);
   return forms;
 }
 
 }  // namespace
+
+void log_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why) {
+  TORCH_WARN("The kernel of '", plugin, "' for ", kernel.schema, " is not used: ", why, ".");
+}
 
 std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& plugin) {
   std::optional<FunctionSchema> parsed;
   try {
     parsed = torch::jit::parseSchema(kernel.schema);
   } catch (const std::exception&) {
-    log_unfit(kernel, plugin, "its schema cannot be read");
+    log_unused_kernel(kernel, plugin, "its schema cannot be read");
     return {};
   }
-  const auto functional = c10::Dispatcher::singleton().findSchema(parsed->operator_name());
-  if (!functional) {
-    log_unfit(kernel, plugin, "this PyTorch has no such operator");
+  const auto named = c10::Dispatcher::singleton().findSchema(parsed->operator_name());
+  if (!named) {
+    log_unused_kernel(kernel, plugin, "this PyTorch has no such operator");
     return {};
   }
-  if (functional->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) {
-    log_unfit(kernel, plugin,
-              "PyTorch composes this operator of others, which is how it has a gradient; bind those");
+  if (const std::string obstacle = find_obstacle(*named); !obstacle.empty()) {
+    log_unused_kernel(kernel, plugin, obstacle);
     return {};
   }
-  std::vector<std::pair<OperatorHandle, Form>> forms = find_other_forms(*functional);
-  forms.insert(forms.begin(), {*functional, Form::kFunctional});
   std::vector<Binding> bindings;
-  for (const auto& [handle, form] : forms) {
-    Binding binding{&kernel, handle, *functional, form, {}, {}, {}, {}, {}, {}};
+  for (const auto& [handle, form] : find_forms(*named)) {
+    Binding binding{&kernel, handle, *named, form, {}, {}, {}, {}, {}, {}};
     const std::string problem = fit_form(*parsed, binding);
     if (problem.empty()) {
       bindings.push_back(std::move(binding));
-    } else if (form == Form::kFunctional) {
-      log_unfit(kernel, plugin, problem);
+    } else if (handle == *named) {
+      log_unused_kernel(kernel, plugin, problem);
       return {};
     }
   }

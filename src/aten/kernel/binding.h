@@ -1,6 +1,7 @@
 #pragma once
 // A plugin's kernel fitted to PyTorch's operator: which argument of one is which of the other.
-// One kernel, named by a functional schema, serves the functional, in-place and out forms.
+// One kernel, named by a functional schema, serves the functional, in-place and out forms. An in-place
+// operator that has no functional form is named itself; so is one that returns nothing.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
@@ -31,6 +32,9 @@ struct Binding {
   // For each argument of the kernel's schema: written, marked so or not.
   std::vector<bool> writes;
 };
+
+// The line that tells the author of a plugin that a kernel is for nothing.
+void log_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why);
 
 // The bindings of one kernel, one for each form PyTorch has. Empty, with a log line that says why, if
 // the schema fits no operator.

@@ -7,12 +7,15 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/TypeProperties.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <torch/library.h>
 
 #include <algorithm>
 
+#include "aten/tensor/describe.h"
+#include "aten/tensor/device_tensor.h"
 #include "aten/tensor/strides.h"
-#include "aten/tensor/transfer.h"
 #include "base/dtype.h"
 #include "runtime/capture.h"
 
@@ -80,6 +83,27 @@ bool needs_room(const Binding& binding) {
   const auto is_list = [](c10::TypeKind kind) { return kind == c10::TypeKind::ListType; };
   return tensors > KernelArguments::kTensorsInPlace ||
          std::any_of(binding.types.begin(), binding.types.end(), is_list);
+}
+
+// Whether the CPU has nothing against the dtypes of a pointwise call: asked with tensors of no elements.
+bool is_taken_by_cpu(const c10::OperatorHandle& handle, Arguments arguments) {
+  torch::jit::Stack stack(arguments.begin(), arguments.end());
+  for (c10::IValue& value : stack) {
+    replace_tensors(value, [](const at::Tensor& tensor) {
+      const at::TensorOptions options = tensor.options().device(at::kCPU);
+      at::Tensor asked = tensor.dim() == 0 ? at::ones({}, options) : at::empty({0}, options);
+      if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
+        asked.unsafeGetTensorImpl()->set_wrapped_number(true);
+      return asked;
+    });
+  }
+  try {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+    return true;
+  } catch (const c10::Error&) {
+    return false;
+  }
 }
 
 at::Tensor permuted(const at::Tensor& tensor, const std::vector<int64_t>& permutation) {
@@ -312,15 +336,17 @@ bool BoundKernel::can_go_directly(const BoundPlan& plan) const {
          std::all_of(plan.kernel_strides.begin(), plan.kernel_strides.end(), is_final);
 }
 
-// Only pointwise operators cast their result to the dtype of an out=; what others say to one, the CPU
-// says.
+// Some operators fill a tensor that overlaps itself, most refuse it; only pointwise ones cast their result to
+// the dtype of an out=, and not all of them. What is to be said to such a call, the CPU says.
 bool BoundKernel::fits_outputs(Arguments arguments, const BoundPlan& plan) const {
-  if (binding_.form != Form::kOut || is_pointwise_) return true;
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+  bool is_cast = false;
+  for (size_t i = 0; i < binding_.out_arguments.size(); ++i) {
     const at::Tensor& target = arguments[binding_.out_arguments[i]].toTensor();
-    if (plan.outputs[i].is_tensor && target.scalar_type() != plan.outputs[i].dtype) return false;
+    if (at::has_internal_overlap(target) == at::MemOverlap::Yes) return false;
+    if (plan.outputs[i].is_tensor && target.scalar_type() != plan.outputs[i].dtype) is_cast = true;
   }
-  return true;
+  if (binding_.form != Form::kOut || !is_cast) return true;
+  return is_pointwise_ && is_taken_by_cpu(binding_.operator_handle, arguments);
 }
 
 // An output the kernel cannot write as it will be is written contiguous first and copied.
@@ -464,8 +490,8 @@ c10::IValue BoundKernel::finish_number(size_t index, const plug_value& value) co
     case PLUG_VALUE_FLOAT: return value.as.f;
     case PLUG_NONE: return at::Tensor();
     default:
-      TORCH_CHECK(false, "Kernel ", binding_.kernel->schema, " gave result ", index, " the tag ", value.tag,
-                  ", which is no number.");
+      TORCH_CHECK(false, "Kernel ", binding_.kernel->schema, " set result ", index, " to tag ", value.tag,
+                  ", which is not a number's. Use PLUG_VALUE_BOOL, PLUG_VALUE_INT or PLUG_VALUE_FLOAT.");
   }
 }
 

@@ -14,7 +14,7 @@ struct Needs {
 
 void count_needs(const c10::IValue& value, Needs& needs) {
   if (value.isTensor()) needs.tensors += 1;
-  if (value.isTensorList() || value.isOptionalTensorList()) needs.tensors += value.toListRef().size();
+  if (is_list_of_tensors(value)) needs.tensors += value.toListRef().size();
   if (value.isList()) needs.complexes += value.toListRef().size();
   if (value.isIntList()) needs.ints += value.toListRef().size();
   if (value.isDoubleList()) needs.floats += value.toListRef().size();
@@ -84,7 +84,7 @@ plug_value KernelArguments::convert(const c10::IValue& value, bool written) {
     generator_ = value.toGenerator();
     return tagged(PLUG_VALUE_GENERATOR);
   }
-  TORCH_CHECK(value.isList(), "A kernel's argument of type ", value.tagKind(), " has no form in plug.h.");
+  TORCH_CHECK(value.isList(), "plug.h cannot represent a kernel argument of type ", value.tagKind(), ".");
   return convert_list(value, written);
 }
 
@@ -103,7 +103,7 @@ plug_value KernelArguments::convert_list(const c10::IValue& value, bool written)
     bools_.emplace_back();
     for (const c10::IValue& item : value.toListRef()) bools_.back().push_back(item.toBool() ? 1 : 0);
     list.as.bools = bools_.back().data();
-  } else if (value.isTensorList() || value.isOptionalTensorList()) {
+  } else if (is_list_of_tensors(value)) {
     list.tag = PLUG_VALUE_TENSORS;
     list.as.tensors = tensors_.end();
     for (const c10::IValue& item : value.toListRef()) {

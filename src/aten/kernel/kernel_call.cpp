@@ -6,8 +6,9 @@
 
 #include "aten/kernel/kernel_arguments.h"
 #include "aten/kernel/recorded_kernel.h"
+#include "aten/tensor/describe.h"
+#include "aten/tensor/device_tensor.h"
 #include "aten/tensor/strides.h"
-#include "aten/tensor/transfer.h"
 #include "base/dtype.h"
 #include "plugin/layers/serialize.h"
 #include "runtime/capture.h"
@@ -49,10 +50,9 @@ bool KernelCall::is_recorded(const plug_call& call) {
   capture->note(name_);
   const auto is_open = [](const plug_value& result) { return result.tag != PLUG_VALUE_TENSOR; };
   if (std::any_of(results_.begin(), results_.end(), is_open)) {
-    capture->refuse(
-        std::string("Kernel ") + kernel_.schema +
-        " cannot be captured in a graph, since only its run tells what its results look like. Leave "
-        "the operator outside of the capture.");
+    capture->refuse(std::string("Kernel ") + kernel_.schema +
+                    " cannot be captured in a graph, since the shapes of its results are known only when it "
+                    "runs. Run the operator outside of the capture.");
   }
   check(record_command(module_, call.device, call.stream,
                        std::make_unique<RecordedKernel>(module_, kernel_, stream_, call, generator_)),
@@ -81,7 +81,8 @@ plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, c
   const bool is_plain = type && !c10::isQIntType(*type);
   if (index >= results_.size() || results_[index].tag != PLUG_NONE || !is_plain || ndim < 0) {
     module_.host.set_error(
-        &module_.host, "host->output was given a result twice, or a result or a dtype that does not exist");
+        &module_.host,
+        "host->output was called twice for a result, or with an unknown result index or dtype");
     return PLUG_INVALID;
   }
   try {

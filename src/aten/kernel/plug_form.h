@@ -8,7 +8,7 @@
 #include <array>
 #include <optional>
 
-#include "aten/tensor/transfer.h"
+#include "aten/tensor/describe.h"
 #include "base/dtype.h"
 #include "torchplug/plug.h"
 

@@ -2,15 +2,14 @@
 
 #include <ATen/ops/_to_copy_native.h>
 #include <ATen/ops/clone.h>
-#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "aten/fallback/on_shell.h"
 #include "aten/op/operator_kernel.h"
 #include "aten/plan/operator_facts.h"
-#include "aten/tensor/arguments.h"
 #include "aten/tensor/quantizer.h"
 #include "base/operator_library.h"
 
@@ -65,17 +64,11 @@ at::Tensor to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
   return at::native::_to_copy(dense, dtype, layout, device, pin_memory, non_blocking, memory_format);
 }
 
-void run_on_shell(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
-  const Arguments arguments = torch::jit::last(*stack, handle.schema().arguments().size());
-  const c10::OptionalDeviceGuard guard(device_of_call(arguments));
-  handle.redispatchBoxed(c10::DispatchKeySet(DispatchKey::QuantizedCPU), stack);
-}
-
 void run_on_host(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
   TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::QuantizedCPU),
                               handle.operator_name(), " cannot run on quantized tensors of device '",
                               device_type_name(),
-                              "': PyTorch's CPU has no kernel for it. Call dequantize() first.");
+                              "': PyTorch's CPU backend has no kernel for it. Call dequantize() first.");
   late_kernel(handle, DispatchKey::QuantizedCPU).run(*stack);
 }
 
@@ -93,7 +86,7 @@ void register_quantized_operators() {
     const bool on_shell = std::find(std::begin(kQuantizedOnShell), std::end(kQuantizedOnShell), full) !=
                           std::end(kQuantizedOnShell);
     library.impl(full.substr(full.find("::") + 2).c_str(),
-                 on_shell ? torch::CppFunction::makeFromBoxedFunction<&run_on_shell>()
+                 on_shell ? run_on_shell(DispatchKey::QuantizedCPU)
                           : torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
   }
   operator_library("_", kKey).fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());

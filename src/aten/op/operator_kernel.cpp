@@ -9,17 +9,13 @@
 
 #include "aten/plan/shape.h"
 #include "aten/tensor/arguments.h"
+#include "aten/tensor/copy_on_write.h"
 #include "base/immortal.h"
 #include "memory/address_index.h"
 #include "memory/device_allocator.h"
 
 namespace torchplug::aten {
 namespace {
-
-bool is_in_view(const at::Tensor& tensor) {
-  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
-  return storage.data() == nullptr || DeviceAllocator::instance().locate(storage).block->view != nullptr;
-}
 
 // Whether the host can reach the memory of all tensors of a call.
 bool is_in_view(Arguments arguments, DeviceIndex device) {
@@ -28,7 +24,7 @@ bool is_in_view(Arguments arguments, DeviceIndex device) {
   bool all = true;
   for (const c10::IValue& value : arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (is_on_device(tensor)) all = all && is_in_view(tensor);
+      if (is_on_device(tensor)) all = all && is_in_host_view(tensor);
     });
   }
   return all;
@@ -65,8 +61,10 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Kno
   if (device < 0 || (facts_.writes_any && key.has_host_scalar()))
     device = device_of(torch::jit::last(stack, facts_.argument_count));
   const Stream stream = Stream::current(device);
+  if (facts_.writes_any) own_written(torch::jit::last(stack, facts_.argument_count));
   if (facts_.is_view) {
-    host_.run(stack, key, stream, LoanKind::kMetadata);
+    LoanKind kind = LoanKind::kMetadata;
+    host_.run(stack, key, stream, kind);
     return;
   }
   Reason reason = known.refusal == Reason::kNone ? Reason::kNoKernel : known.refusal;
@@ -81,6 +79,15 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Kno
   run_on_host(stack, key, stream, reason, known.host_plan);
 }
 
+void OperatorKernel::own_written(Arguments arguments) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!facts_.writes[i]) continue;
+    for_each_tensor(arguments[i], [](const at::Tensor& tensor) {
+      if (is_on_device(tensor)) own_memory(tensor);
+    });
+  }
+}
+
 bool OperatorKernel::borrows_always(DeviceIndex device) {
   return plugin_has<&plug_runtime::host_view>(device) && !any_block_lacks_host_view() &&
          is_fallback_allowed();
@@ -91,12 +98,11 @@ void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, c
   // An object may keep what it is made of for longer than memory can be borrowed.
   const bool can_borrow =
       !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count), stream.device());
-  const Way way = can_borrow ? Way::kBorrow : Way::kStage;
-  notice_.give(facts_.name, way, reason);
+  notice_.give(facts_.name, can_borrow ? Way::kBorrow : Way::kStage, reason);
   const LedgerTimer timer;
-  const LoanKind kind = way == Way::kBorrow ? LoanKind::kBorrow : LoanKind::kStage;
+  LoanKind kind = can_borrow ? LoanKind::kBorrow : LoanKind::kStage;
   const uint64_t bytes = host_.run(stack, key, stream, kind, known);
-  account_.count(way, reason, bytes, timer.nanoseconds());
+  account_.count(kind == LoanKind::kBorrow ? Way::kBorrow : Way::kStage, reason, bytes, timer.nanoseconds());
 }
 
 DeviceIndex OperatorKernel::device_of(Arguments arguments) const {

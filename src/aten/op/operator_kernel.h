@@ -52,6 +52,7 @@ class OperatorKernel final : public c10::OperatorKernel {
  private:
   void run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, Reason reason,
                    const HostPlan* known);
+  void own_written(Arguments arguments) const;
   DeviceIndex device_of(Arguments arguments) const;
   [[noreturn]] void refuse_mixture(DeviceIndex device, const at::Tensor& tensor) const;
 

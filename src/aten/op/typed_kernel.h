@@ -11,6 +11,8 @@
 #include "aten/fallback/typed_job.h"
 #include "aten/kernel/plug_form.h"
 #include "aten/op/operator_kernel.h"
+#include "aten/tensor/copy_on_write.h"
+#include "memory/address_index.h"
 #include "runtime/capture.h"
 
 namespace torchplug::aten {
@@ -38,13 +40,14 @@ class TypedKernel<Return(Args...)> {
     // In place, kernels look at what shares memory with what they write.
     if (!general_->borrows_always(device) || (kInPlace && key.has_sharing()))
       return run_boxed(key, {}, args...);
+    if constexpr (kInPlace) own_memory(first(args...));
     const HostPlan* plan = general_->host().peek(key);
     if (C10_LIKELY(plan != nullptr && is_simple(*plan))) {
-      return run_borrowed(plan->id, make_output(*plan, stream), stream, args...);
+      return run_borrowed(key, plan->id, make_output(*plan, stream), stream, args...);
     }
     if (plan == nullptr && has_rules_) {
       at::Tensor output = output_by_kind(key, stream, args...);
-      if (output.defined()) return run_borrowed(/*look=*/0, std::move(output), stream, args...);
+      if (output.defined()) return run_borrowed(key, /*look=*/0, std::move(output), stream, args...);
     }
     return run_boxed(key, {.host_plan = plan}, args...);
   }
@@ -152,7 +155,10 @@ class TypedKernel<Return(Args...)> {
   }
 
   // `look`: the same number means arguments and output of the same looks; 0: nothing is known.
-  Return run_borrowed(uint64_t look, at::Tensor output, const Stream& stream, Args... args) {
+  Return run_borrowed(const PlanKey& key, uint64_t look, at::Tensor output, const Stream& stream,
+                      Args... args) {
+    // The memory of the output may be the first that is out of the host's view.
+    if (C10_UNLIKELY(!kInPlace && any_block_lacks_host_view())) return run_boxed(key, {}, args...);
     const LedgerTimer timer;
     const bool later = plugin_has<&plug_runtime::host_func>(stream.device()) || is_capturing(stream);
     auto job = Job::take(target_, jobs_);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/immortal.h"
@@ -25,6 +26,17 @@ constexpr UnmarkedWrite kUnmarkedWrites[] = {
     {"aten::batch_norm_update_stats", {1, 2}},
     {"aten::batch_norm_update_stats.out", {1, 2}},
 };
+
+// Operators that write all of `self` and read nothing of it. So do all that are given an output, but for
+// those below.
+constexpr std::string_view kOverwritesSelf[] = {
+    "aten::bernoulli_.Tensor", "aten::bernoulli_.float", "aten::cauchy_",      "aten::copy_",
+    "aten::exponential_",      "aten::fill_.Scalar",     "aten::fill_.Tensor", "aten::geometric_",
+    "aten::log_normal_",       "aten::normal_",          "aten::random_",      "aten::random_.from",
+    "aten::random_.to",        "aten::uniform_",         "aten::zero_",
+};
+// What they save for backward is left as it was where there is nothing to save.
+constexpr std::string_view kLeavesOutputs[] = {"aten::native_batch_norm.out"};
 
 // PyTorch lets these take index tensors, or tensors of sizes, from the host whatever the device of the rest.
 constexpr std::string_view kHostIndices[] = {
@@ -83,7 +95,7 @@ bool contains_tensor(const c10::TypePtr& type) {
 }
 
 // Whether `out` is `functional` with its results as arguments behind the others.
-bool is_out_form(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
+bool is_out_form_of(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
   const size_t count = functional.arguments().size();
   if (out.arguments().size() != count + functional.returns().size()) return false;
   for (size_t i = 0; i < out.arguments().size(); ++i) {
@@ -91,23 +103,16 @@ bool is_out_form(const c10::FunctionSchema& functional, const c10::FunctionSchem
     if (i >= count) {
       if (!argument.is_out()) return false;
     } else if (argument.name() != functional.arguments()[i].name() ||
-               *argument.type() != *functional.arguments()[i].type()) {
+               *argument.real_type() != *functional.arguments()[i].real_type()) {
       return false;
     }
   }
-  return true;
+  return out.arguments().size() > count;
 }
 
-std::optional<c10::OperatorHandle> find_out_form(const c10::OperatorHandle& functional) {
-  auto& dispatcher = c10::Dispatcher::singleton();
-  static const auto names = dispatcher.getAllOpNames();
-  for (const c10::OperatorName& name : names) {
-    if (name.name != functional.operator_name().name) continue;
-    auto handle = dispatcher.findSchema(name);
-    if (handle && handle->hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
-        is_out_form(functional.schema(), handle->schema())) {
-      return handle;
-    }
+std::optional<c10::OperatorHandle> find_cpu_out_form(const c10::OperatorHandle& functional) {
+  for (const c10::OperatorHandle& form : find_out_forms(functional)) {
+    if (form.hasKernelForDispatchKey(c10::DispatchKey::CPU)) return form;
   }
   return std::nullopt;
 }
@@ -154,6 +159,32 @@ std::string full_name(const c10::OperatorName& name) {
   return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
 }
 
+std::vector<c10::OperatorHandle> overloads_of(const std::string& name) {
+  using Names = std::unordered_map<std::string, std::vector<c10::OperatorName>>;
+  auto& dispatcher = c10::Dispatcher::singleton();
+  static const auto& known = *immortal<const Names>([&] {
+    Names found;
+    for (const c10::OperatorName& one : dispatcher.getAllOpNames()) found[one.name].push_back(one);
+    return found;
+  }());
+  std::vector<c10::OperatorHandle> overloads;
+  const auto found = known.find(name);
+  if (found == known.end()) return overloads;
+  // Looked up anew: a library may have been destroyed meanwhile.
+  for (const c10::OperatorName& one : found->second) {
+    if (const auto handle = dispatcher.findSchema(one)) overloads.push_back(*handle);
+  }
+  return overloads;
+}
+
+std::vector<c10::OperatorHandle> find_out_forms(const c10::OperatorHandle& functional) {
+  std::vector<c10::OperatorHandle> forms = overloads_of(functional.operator_name().name);
+  std::erase_if(forms, [&](const c10::OperatorHandle& overload) {
+    return !is_out_form_of(functional.schema(), overload.schema());
+  });
+  return forms;
+}
+
 OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
     : handle(op),
       name(full_name(op.operator_name())),
@@ -163,6 +194,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   bool has_tensor_input = false;
   for (const c10::Argument& argument : schema.arguments()) {
     writes.push_back(is_mutable(argument));
+    overwrites.push_back(argument.is_out() && !is_among(kLeavesOutputs, name));
     is_number.push_back(is_scalar(argument.type()));
     if (argument.is_out()) is_out_form = true;
     if (!argument.is_out() && contains_tensor(argument.type())) has_tensor_input = true;
@@ -171,6 +203,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
     if (unmarked.name != name) continue;
     for (size_t argument : unmarked.arguments) writes[argument] = true;
   }
+  if (is_among(kOverwritesSelf, name)) overwrites[0] = true;
   writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
   for (const c10::Argument& result : schema.returns()) {
     if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;
@@ -195,7 +228,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   const bool has_shape_function =
       op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
   if (!writes_any && !is_view && return_count > 0 && returns_tensors) {
-    out_form = find_out_form(op);
+    out_form = find_cpu_out_form(op);
     is_structured = out_form && has_shape_function && !op.hasTag(at::Tag::view_copy);
     if (!is_structured || is_among(kOutIsResized, op.operator_name().name)) out_form.reset();
   }

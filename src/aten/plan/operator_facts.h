@@ -14,6 +14,12 @@ namespace torchplug::aten {
 // "aten::add.Tensor"
 std::string full_name(const c10::OperatorName& name);
 
+// All operators of a name, "aten::add".
+std::vector<c10::OperatorHandle> overloads_of(const std::string& name);
+
+// The overloads of a functional operator whose arguments are the same with results to write into behind them.
+std::vector<c10::OperatorHandle> find_out_forms(const c10::OperatorHandle& functional);
+
 struct OperatorFacts {
   explicit OperatorFacts(const c10::OperatorHandle& op);
 
@@ -21,7 +27,8 @@ struct OperatorFacts {
   std::string name;
   size_t argument_count;
   size_t return_count;
-  std::vector<bool> writes;  // by argument; includes what the schema does not admit
+  std::vector<bool> writes;      // by argument; includes what the schema does not admit
+  std::vector<bool> overwrites;  // by argument: every element is written and none is read
   bool writes_any = false;
   bool is_view = false;  // gives another look at an argument and touches no data
   bool is_random = false;

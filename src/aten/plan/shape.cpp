@@ -4,6 +4,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty_strided.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "aten/host/host_scope.h"
@@ -46,7 +47,7 @@ std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments 
   refuse_unplanned(stream, facts.name);
   // Copies, so that nothing an operator may write comes back.
   Loan copies(LoanKind::kStage, stream);
-  copies.add_all(arguments, facts.writes);
+  copies.add_all(arguments, facts.writes, facts.overwrites);
   copies.open();
   torch::jit::Stack stack = copies.host_arguments(arguments);
   for (size_t i = 0; i < stack.size(); ++i) {
@@ -57,6 +58,17 @@ std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments 
   }
   facts.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
   return shapes_of(stack);
+}
+
+// Results without elements: PyTorch's meta kernels give them other strides than the CPU's, which cost
+// nothing.
+bool are_empty(const std::vector<OutputShape>& shapes) {
+  const auto is_empty = [](const OutputShape& shape) { return shape.is_tensor && shape.bytes == 0; };
+  return !shapes.empty() && std::ranges::all_of(shapes, is_empty);
+}
+
+bool has_cpu_kernel(const OperatorFacts& facts) {
+  return facts.handle.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
 }
 
 }  // namespace
@@ -97,33 +109,12 @@ std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments argumen
   const at::DisableRecordFunctionGuard unseen;
   const HostScope scope;
   try {
-    return shape_by_meta(facts, arguments);
+    std::vector<OutputShape> shapes = shape_by_meta(facts, arguments);
+    if (C10_LIKELY(!are_empty(shapes)) || is_capturing(stream) || !has_cpu_kernel(facts)) return shapes;
+    return shape_by_running(facts, arguments, stream);
   } catch (const c10::NotImplementedError&) {
     return shape_by_running(facts, arguments, stream);
   }
-}
-
-namespace {
-
-c10::Storage storage_on(const Stream& stream, size_t bytes) {
-  DeviceAllocator& allocator = DeviceAllocator::instance();
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
-                                               static_cast<int64_t>(bytes),
-                                               allocator.allocate_on(stream, bytes), &allocator,
-                                               /*resizable=*/true);
-}
-
-}  // namespace
-
-at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
-  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
-      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, shape.bytes), *shape.prototype)));
-}
-
-at::Tensor empty_like_on(const Stream& stream, const c10::TensorImpl& dense, at::ScalarType dtype) {
-  const size_t bytes = static_cast<size_t>(dense.numel()) * c10::elementSize(dtype);
-  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
-      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, bytes), dtype, dense)));
 }
 
 bool is_shaping() { return shaping; }

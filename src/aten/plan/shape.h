@@ -11,7 +11,6 @@
 #include "aten/plan/operator_facts.h"
 #include "aten/tensor/arguments.h"
 #include "aten/tensor/device_tensor.h"
-#include "aten/tensor/transfer.h"
 #include "runtime/stream.h"
 
 namespace torchplug::aten {
@@ -34,10 +33,9 @@ struct OutputShape {
 };
 
 // An uninitialised device tensor of the shape, with memory from the given stream.
-at::Tensor empty_on(const Stream& stream, const OutputShape& shape);
-
-// The same, of the shape of another tensor, which has no gaps.
-at::Tensor empty_like_on(const Stream& stream, const c10::TensorImpl& dense, at::ScalarType dtype);
+inline at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
+  return empty_on(stream, *shape.prototype, shape.bytes);
+}
 
 // PyTorch's own C++ shape functions, which the CPU's kernels use too: no Python, half a microsecond. An
 // operator with facts.is_structured is called with kShapeKey in a ShapingScope: throws what it throws for

@@ -1,8 +1,8 @@
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/_fused_sdp_choice_native.h>
-#include <c10/core/CPUAllocator.h>
 
+#include "aten/host/host_tensor.h"
 #include "aten/kernel/served_operators.h"
 #include "runtime/device.h"
 
@@ -15,11 +15,7 @@ constexpr int64_t kOverrideable = 4;
 // A CPU tensor with the looks of another and no memory. Of a fake tensor too, whose sizes may be symbols;
 // without the lazy bits, which the dispatcher would resolve.
 at::Tensor stand_in(const at::Tensor& tensor) {
-  auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 0,
-                                                       c10::DataPtr(nullptr, c10::kCPU),
-                                                       c10::GetCPUAllocator(), /*resizable=*/false);
-  at::Tensor host = at::detail::make_tensor<c10::TensorImpl>(
-      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
+  at::Tensor host = host_tensor_on(host_storage({nullptr, c10::kCPU}, 0), tensor.dtype());
   c10::TensorImpl& impl = *host.unsafeGetTensorImpl();
   if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
     impl.set_sizes_and_strides(tensor.sym_sizes(), tensor.sym_strides(), tensor.sym_storage_offset());

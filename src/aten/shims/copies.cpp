@@ -1,3 +1,6 @@
+// Copies between tensors of the host, of one device and of two, whatever their dtypes and strides; and single
+// numbers read off a device.
+
 #include <ATen/Dispatch_v2.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty.h>
@@ -12,6 +15,8 @@
 #include "aten/op/operator_kernel.h"
 #include "aten/shims/shims.h"
 #include "aten/tensor/arguments.h"
+#include "aten/tensor/copy_on_write.h"
+#include "aten/tensor/describe.h"
 #include "aten/tensor/transfer.h"
 #include "base/dtype.h"
 #include "base/immortal.h"
@@ -98,7 +103,7 @@ void hold_in_capture(const at::Tensor& host, const Stream& stream, bool non_bloc
     return;
   }
   capture->refuse(std::string("A copy ") + (is_source ? "from" : "to") +
-                  " the host cannot be captured in a graph unless the host's memory is pinned and the copy "
+                  " the host cannot be captured in a graph unless the host memory is pinned and the copy is "
                   "non_blocking. " +
                   (is_source ? "Copy before the replay, into a tensor that the graph reads."
                              : "Copy after the replay, from a tensor that the graph wrote."));
@@ -203,6 +208,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
   if (source._is_zerotensor()) return self.zero_();
   const at::Tensor from = source.sizes() == self.sizes() ? source : source.expand(self.sizes());
   if (self.numel() == 0) return self;
+  if (is_on_device(self)) own_memory(self);
   const bool is_foreign = !self.is_cpu() && !from.is_cpu() && self.device().type() != from.device().type();
   if (is_foreign) {
     copy_by_way_of_host(self, from);
@@ -230,6 +236,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destin
 }
 
 at::Scalar local_scalar(const at::Tensor& self) {
+  TORCH_CHECK(self.numel() > 0, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
   alignas(16) std::array<std::byte, 16> value{};
   const Stream stream = current_stream_of(self);
   refuse_in_capture(stream, "Reading a number of the device (item(), a condition on a tensor)",

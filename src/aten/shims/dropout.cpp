@@ -24,6 +24,8 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
 
 }  // namespace
 
-void add_dropout(torch::Library& library) { library.impl("native_dropout", TORCH_FN(native_dropout)); }
+void add_dropout(torch::Library& library) {
+  add_unless_served(library, "native_dropout", TORCH_FN(native_dropout));
+}
 
 }  // namespace torchplug::aten

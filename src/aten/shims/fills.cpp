@@ -2,7 +2,8 @@
 
 #include "aten/op/operator_kernel.h"
 #include "aten/shims/shims.h"
-#include "aten/tensor/transfer.h"
+#include "aten/tensor/copy_on_write.h"
+#include "aten/tensor/describe.h"
 #include "base/immortal.h"
 #include "runtime/memory_copy.h"
 
@@ -22,6 +23,7 @@ at::Tensor& zero_(at::Tensor& self) {
     zero_on_host(self);
     return self;
   }
+  own_memory(self);
   const Stream stream = Stream::current(self.device().index());
   fill_memory(memory_of(self), 0, self.nbytes(), stream);
   return self;
@@ -29,6 +31,6 @@ at::Tensor& zero_(at::Tensor& self) {
 
 }  // namespace
 
-void add_fills(torch::Library& library) { library.impl("zero_", TORCH_FN(zero_)); }
+void add_fills(torch::Library& library) { add_unless_served(library, "zero_", TORCH_FN(zero_)); }
 
 }  // namespace torchplug::aten

@@ -1,24 +1,38 @@
 #pragma once
 // The operators that are written once, here, and never fall back: they make tensors, look at them,
-// resize them and copy them; and the few whose CPU kernel would not do, unless the plugin has one. Each
-// function adds its operators to the library of the device's key.
+// resize them and copy them; and the few whose CPU kernel would not do, each unless the plugin has a kernel
+// for it. Each function adds its operators to the library of the device's key.
 
 #include <torch/library.h>
 
-#include "base/namespaces.h"
+#include <memory>
+#include <string>
+
+#include "aten/kernel/served_operators.h"
+#include "aten/op/operator_kernel.h"
 
 namespace torchplug::aten {
 
+// For every device.
 void add_factories(torch::Library& library);
 void add_views(torch::Library& library);
 void add_storage_operators(torch::Library& library);
 void add_copies(torch::Library& library);
+
+// Where the plugin has no kernel.
 void add_fills(torch::Library& library);
 void add_convolution(torch::Library& library);
 void add_dropout(torch::Library& library);
-void add_lstm_cell(torch::Library& library);
-void add_gru_cell(torch::Library& library);
+void add_recurrent_cells(torch::Library& library);
 void add_histogram(torch::Library& library);
 void add_shared_batch_norm(torch::Library& library);
+
+// What the dispatcher calls for aten::convolution.
+torch::CppFunction make_traceable_convolution(std::unique_ptr<OperatorKernel> kernel);
+
+template <class Function>
+void add_unless_served(torch::Library& library, const char* name, Function function) {
+  if (!has_kernel(std::string("aten::") + name)) library.impl(name, function);
+}
 
 }  // namespace torchplug::aten

@@ -8,6 +8,7 @@
 #include <ATen/ops/set_native.h>
 
 #include "aten/tensor/arguments.h"
+#include "aten/tensor/copy_on_write.h"
 #include "aten/tensor/storage.h"
 #include "memory/device_allocator.h"
 
@@ -75,6 +76,7 @@ void add_storage_operators(torch::Library& library) {
   library.impl("set_.source_Tensor", TORCH_FN(at::native::set_tensor_));
   library.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_type));
   library.impl("record_stream", TORCH_FN(record_stream));
+  library.impl("_lazy_clone", TORCH_FN(lazy_clone));
 }
 
 }  // namespace torchplug::aten

@@ -19,12 +19,26 @@ inline bool is_on_device(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == kDeviceType;
 }
 
+// Whether the value is a list of tensors that may be absent. One that TorchScript made has an element type
+// of its own, such as an optional tensor of known shape, and is none to IValue::isOptionalTensorList.
+inline bool is_optional_tensor_list(const c10::IValue& value) {
+  if (!value.isList() || value.isIntList()) return false;
+  if (value.isOptionalTensorList()) return true;
+  const c10::TypePtr type = value.toList().elementType();
+  const auto* optional = type->castRaw<c10::OptionalType>();
+  return optional != nullptr && optional->getElementType()->kind() == c10::TypeKind::TensorType;
+}
+
+inline bool is_list_of_tensors(const c10::IValue& value) {
+  return value.isTensorList() || is_optional_tensor_list(value);
+}
+
 // Calls visit(tensor) for every tensor of the value that is there, in order.
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit visit) {
   if (value.isTensor()) {
     if (value.toTensor().defined()) visit(value.toTensor());
-  } else if (value.isTensorList() || value.isOptionalTensorList()) {
+  } else if (is_list_of_tensors(value)) {
     for (const c10::IValue& item : value.toListRef()) {
       if (item.isTensor() && item.toTensor().defined()) visit(item.toTensor());
     }
@@ -65,10 +79,12 @@ void replace_tensors(c10::IValue& value, Replace replace) {
       replaced.push_back(tensor.defined() ? replace(tensor) : tensor);
     }
     value = std::move(replaced);
-  } else if (value.isOptionalTensorList()) {
+  } else if (is_optional_tensor_list(value)) {
     c10::List<std::optional<at::Tensor>> replaced;
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
-      replaced.push_back(tensor && tensor->defined() ? std::optional<at::Tensor>(replace(*tensor)) : tensor);
+    for (const c10::IValue& item : value.toListRef()) {
+      std::optional<at::Tensor> tensor;
+      if (item.isTensor()) tensor = item.toTensor().defined() ? replace(item.toTensor()) : item.toTensor();
+      replaced.push_back(std::move(tensor));
     }
     value = std::move(replaced);
   }

@@ -41,7 +41,7 @@ void load(const at::Tensor& tensor, Saved& saved) {
     const auto [colon, problem] = std::from_chars(name.data() + kPrefix.size(), end, length);
     TORCH_CHECK(problem == std::errc() && colon != end && *colon == ':' &&
                     length <= static_cast<size_t>(end - colon - 1),
-                "'", name, "' is not a note that torchplug has saved with a tensor.");
+                "'", name, "' is not backend metadata saved by torchplug.");
     notes.emplace(std::string(colon + 1, length), std::string(colon + 1 + length, end));
   }
   if (!notes.empty()) set_backend_notes(tensor, std::move(notes));
@@ -55,8 +55,8 @@ BackendNotes backend_notes(const at::TensorBase& tensor) {
 }
 
 void set_backend_notes(const at::TensorBase& tensor, BackendNotes notes) {
-  TORCH_CHECK(tensor.device().type() == kDeviceType, "Notes are for tensors of '", device_type_name(),
-              "', and this one is on '", tensor.device(), "'.");
+  TORCH_CHECK(tensor.device().type() == kDeviceType, "Backend metadata can be set on tensors of device '",
+              device_type_name(), "' only, and this one is on '", tensor.device(), "'.");
   c10::intrusive_ptr<c10::BackendMeta> meta;
   if (!notes.empty()) meta = c10::make_intrusive<Meta>(std::move(notes));
   tensor.unsafeGetTensorImpl()->set_backend_meta(std::move(meta));

@@ -1,11 +1,20 @@
 #include "aten/tensor/device_tensor.h"
 
-#include "runtime/device.h"
+#include <ATen/EmptyTensor.h>
+
+#include "memory/device_allocator.h"
 
 namespace torchplug::aten {
 namespace {
 
-constexpr c10::DispatchKeySet kKeys{c10::DispatchKey::PrivateUse1};
+constexpr c10::DispatchKeySet kDeviceKeys{c10::DispatchKey::PrivateUse1};
+
+c10::Storage storage_on(const Stream& stream, size_t bytes) {
+  DeviceAllocator& allocator = DeviceAllocator::instance();
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), allocator.allocate_on(stream, bytes),
+      &allocator, /*resizable=*/true);
+}
 
 }  // namespace
 
@@ -22,12 +31,12 @@ void ShapedTensorImpl::look_like(const c10::TensorImpl& other) {
 }
 
 DeviceTensorImpl::DeviceTensorImpl(c10::ScalarType dtype, c10::IntArrayRef sizes, c10::IntArrayRef strides)
-    : ShapedTensorImpl(kKeys, c10::scalarTypeToTypeMeta(dtype), c10::Device(kDeviceType, 0)) {
+    : ShapedTensorImpl(kDeviceKeys, c10::scalarTypeToTypeMeta(dtype), c10::Device(kDeviceType, 0)) {
   set_sizes_and_strides(sizes, strides);
 }
 
 DeviceTensorImpl::DeviceTensorImpl(c10::Storage&& storage, const DeviceTensorImpl& prototype)
-    : ShapedTensorImpl(std::move(storage), kKeys, prototype.data_type_) {
+    : ShapedTensorImpl(std::move(storage), kDeviceKeys, prototype.data_type_) {
   sizes_and_strides_ = prototype.sizes_and_strides_;
   numel_ = prototype.numel_;
   is_contiguous_ = prototype.is_contiguous_;
@@ -40,8 +49,28 @@ DeviceTensorImpl::DeviceTensorImpl(c10::Storage&& storage, const DeviceTensorImp
 
 DeviceTensorImpl::DeviceTensorImpl(c10::Storage&& storage, c10::ScalarType dtype,
                                    const c10::TensorImpl& other)
-    : ShapedTensorImpl(std::move(storage), kKeys, c10::scalarTypeToTypeMeta(dtype)) {
+    : ShapedTensorImpl(std::move(storage), kDeviceKeys, c10::scalarTypeToTypeMeta(dtype)) {
   look_like(other);
+}
+
+at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
+                    at::ScalarType dtype) {
+  const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype));
+  at::Tensor tensor = at::detail::make_tensor_base<c10::TensorImpl>(storage_on(stream, bytes), kDeviceKeys,
+                                                                    c10::scalarTypeToTypeMeta(dtype));
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  return tensor;
+}
+
+at::Tensor empty_on(const Stream& stream, const DeviceTensorImpl& prototype, size_t bytes) {
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
+      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, bytes), prototype)));
+}
+
+at::Tensor empty_like_on(const Stream& stream, const c10::TensorImpl& dense, at::ScalarType dtype) {
+  const size_t bytes = static_cast<size_t>(dense.numel()) * c10::elementSize(dtype);
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
+      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, bytes), dtype, dense)));
 }
 
 }  // namespace torchplug::aten

@@ -1,10 +1,10 @@
 #pragma once
-// Tensors that take their sizes, their strides and what follows from them from another, where it has been
-// worked out already: device tensors, made by the million, and the CPU's on their memory.
+// Making tensors: of given sizes and strides, or, by the million, like another whose sizes, strides and what
+// follows from them have been worked out already: device tensors, and the CPU's on their memory.
 
-#include <c10/core/TensorImpl.h>
+#include <ATen/core/Tensor.h>
 
-#include "base/namespaces.h"
+#include "runtime/stream.h"
 
 namespace torchplug::aten {
 
@@ -24,5 +24,13 @@ class DeviceTensorImpl final : public ShapedTensorImpl {
   // A tensor that looks like another but for its dtype.
   DeviceTensorImpl(c10::Storage&& storage, c10::ScalarType dtype, const c10::TensorImpl& other);
 };
+
+// Uninitialised, with memory from the given stream.
+at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
+                    at::ScalarType dtype);
+// `bytes`: of a storage that holds a tensor like the prototype.
+at::Tensor empty_on(const Stream& stream, const DeviceTensorImpl& prototype, size_t bytes);
+// Of the sizes and strides of another tensor, which has no gaps.
+at::Tensor empty_like_on(const Stream& stream, const c10::TensorImpl& dense, at::ScalarType dtype);
 
 }  // namespace torchplug::aten

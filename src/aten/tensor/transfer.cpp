@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "aten/tensor/device_tensor.h"
+#include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
 #include "runtime/capture.h"
 #include "runtime/memory_copy.h"
@@ -48,13 +50,6 @@ ByteSpan span_of(const at::TensorBase& tensor) {
   return {first * itemsize, std::min<uint64_t>((last + 1) * itemsize, tensor.storage().nbytes())};
 }
 
-plug_mem memory_of(const at::TensorBase& tensor) {
-  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  const c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
-  if (storage.data() == nullptr) return {nullptr, 0, plugin_index(impl.device().index()), 0};
-  return memory_of(impl, storage);
-}
-
 void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Stream& stream) {
   copy_memory({host, 0, PLUG_HOST, 0}, memory, bytes, stream);
 }
@@ -88,20 +83,6 @@ at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {
 at::Tensor empty_pinned_like(const at::Tensor& tensor) {
   return at::detail::empty_strided_generic(tensor.sizes(), tensor.strides(), &host_allocator(),
                                            c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.scalar_type());
-}
-
-at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
-                    at::ScalarType dtype) {
-  const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype));
-  DeviceAllocator& allocator = DeviceAllocator::instance();
-  auto storage = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), allocator.allocate_on(stream, bytes),
-      &allocator, /*resizable=*/true);
-  at::Tensor tensor = at::detail::make_tensor_base<c10::TensorImpl>(
-      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-      c10::scalarTypeToTypeMeta(dtype));
-  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
-  return tensor;
 }
 
 }  // namespace torchplug::aten
