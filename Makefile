@@ -3,7 +3,7 @@
 #   make test        set up, build, run all tests
 #   make test-full   the same, with every sample of every operator
 #   make wheel       set up, build, pack the core and each device into dist/
-#   make bench       set up, build, measure what torchplug costs (two minutes; nothing else should run)
+#   make bench       set up, build, measure what torchplug costs (three minutes; nothing else should run)
 #   make lint        clang-tidy over the core and the plugins (half an hour)
 #   make mutants     how many of the faults of tests/mutants the tests find (half an hour)
 #   make sanitize    build and test with ASan and UBSan, then with TSan (20 minutes)
@@ -62,7 +62,7 @@ wheel: build
 check: build setup-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict torchplug
+	$(BIN)/mypy --strict torchplug benchmarks
 	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
 test: check wheel build-tests
@@ -79,7 +79,7 @@ demo: build
 
 bench: build
 	$(BIN)/cmake --build build --target direct operators allocator
-	$(BIN)/torchplug bench
+	$(BIN)/python -m benchmarks
 
 # Each file by itself, as it is not compiled otherwise.
 lint: setup setup-lint

@@ -44,16 +44,16 @@ struct Case {
   bool on_cpu = true;
 };
 
-class Nothing final : public torchplug::runtime::HostJob {
+class EmptyJob final : public torchplug::runtime::HostJob {
  public:
   void run() override {}
   void release() noexcept override {}
 };
 
 // One job for all: it is not used up by being run.
-void launch_nothing(const Inputs& /*inputs*/) {
-  static Nothing nothing;
-  torchplug::runtime::Stream::current(0).enqueue(torchplug::runtime::HostJobPtr(&nothing));
+void launch(const Inputs& /*inputs*/) {
+  static EmptyJob job;
+  torchplug::runtime::Stream::current(0).enqueue(torchplug::runtime::HostJobPtr(&job));
 }
 
 const std::vector<Case>& cases() {
@@ -73,7 +73,7 @@ const std::vector<Case>& cases() {
       {"empty", [](const Inputs& in) { at::empty({16}, in.x.options()); }},
       {"item", [](const Inputs& in) { in.number.item(); }},
       {"clone", [](const Inputs& in) { in.x.clone(); }},
-      {"launch", launch_nothing, /*on_cpu=*/false},
+      {"launch", launch, /*on_cpu=*/false},
   };
   return all;
 }

@@ -1,28 +1,20 @@
 #include "kernels.h"
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "device.h"
 #include "error.h"
-#include "location.h"
+#include "pointwise.h"
 #include "profiler.h"
 
 namespace torchplug::sim {
 namespace {
-
-// What a pointwise kernel works on. The sizes and strides in a call are gone when the kernel
-// function returns, so the work that is enqueued takes these by value.
-template <class T>
-struct Operands {
-  T* result;
-  std::array<const T*, 2> input;
-  std::int64_t count;
-};
 
 std::int64_t element_count(const plug_tensor& tensor) {
   std::int64_t count = 1;
@@ -30,49 +22,67 @@ std::int64_t element_count(const plug_tensor& tensor) {
   return count;
 }
 
-// PLUG_UNSUPPORTED answers what the host promised not to send as well as what it may.
-bool is_plain(const plug_value& value, plug_dtype dtype) {
+// PyTorch divides the work of a larger call among its threads when it is borrowed; a stream's worker is one
+// thread.
+bool is_better_borrowed(const plug_call& call) {
+  constexpr std::int64_t kGrainSize = 32768;
+  return element_count(*call.results[0].as.tensors) > kGrainSize;
+}
+
+bool is_strided(const plug_value& value) {
   if (value.tag != PLUG_VALUE_TENSOR) return false;
   const plug_tensor& tensor = *value.as.tensors;
   constexpr std::uint32_t kKnownFlags = PLUG_TENSOR_WRITTEN;
-  return tensor.dtype == dtype && tensor.ndim >= 0 && tensor.layout == 0 &&
-         (tensor.flags & ~kKnownFlags) == 0 && tensor.mem.device != PLUG_HOST;
+  return tensor.ndim >= 0 && tensor.layout == 0 && (tensor.flags & ~kKnownFlags) == 0;
 }
 
-bool is_supported(const plug_call& call, std::uint32_t inputs, plug_dtype dtype) {
+bool is_supported(const plug_call& call, std::uint32_t inputs) {
   constexpr std::uint64_t kKnownFlags = PLUG_CALL_DETERMINISTIC | PLUG_CALL_FAST_F32;
-  if ((call.flags & ~kKnownFlags) != 0 || !is_plain(call.results[0], dtype)) return false;
-  for (std::uint32_t i = 0; i < inputs; ++i) {
-    if (!is_plain(call.args[i], dtype)) return false;
-  }
-  return true;
-}
-
-template <class T>
-Operands<T> take_operands(const plug_call& call, std::uint32_t inputs) {
+  if ((call.flags & ~kKnownFlags) != 0 || !is_strided(call.results[0])) return false;
   const plug_tensor& result = *call.results[0].as.tensors;
-  Operands<T> operands{nullptr, {}, element_count(result)};
-  const std::uint64_t bytes = static_cast<std::uint64_t>(operands.count) * sizeof(T);
-  operands.result = reinterpret_cast<T*>(locate(result.mem, bytes).address);
   for (std::uint32_t i = 0; i < inputs; ++i) {
-    const plug_mem& mem = call.args[i].as.tensors->mem;
-    operands.input[i] = reinterpret_cast<const T*>(locate(mem, bytes).address);
+    if (!is_strided(call.args[i])) return false;
+    const plug_tensor& input = *call.args[i].as.tensors;
+    const bool fits = input.mem.device != PLUG_HOST ? input.dtype == result.dtype : is_number(input);
+    if (!fits) return false;
   }
-  return operands;
+  return result.mem.device != PLUG_HOST;
 }
 
-// Enqueues launch(operands, stream) for float32 and float64.
-template <class Launch>
-plug_status pointwise(const plug_call* call, std::uint32_t inputs, const Launch& launch) noexcept {
+enum class Layouts { kAny, kDense };
+
+// Enqueues result = function(a, b) for the tensors of a call that is_supported(); a kernel of one input has
+// it as both.
+template <class T, class Function>
+plug_status launch(const plug_call& call, std::uint32_t inputs, const char* name, Layouts layouts,
+                   const Function& function) {
+  const plug_tensor& result = *call.results[0].as.tensors;
+  const plug_tensor& a = *call.args[0].as.tensors;
+  const plug_tensor& b = *call.args[inputs - 1].as.tensors;
+  const Activity activity{.kind = PLUG_RECORD_KERNEL, .name = name};
+  Stream& stream = open_device(call.device).stream(call.stream);
+  if (lie_alike(result, a, b)) {
+    const auto operands = dense_operands<T>(result, a, b);
+    enqueue(stream, activity, [operands, function]() noexcept { operands.apply(function); });
+    return PLUG_OK;
+  }
+  if (layouts == Layouts::kDense) return PLUG_UNSUPPORTED;
+  auto operands = std::make_unique<StridedOperands<T>>(result, a, b);
+  enqueue(stream, activity,
+          [operands = std::move(operands), function]() noexcept { operands->apply(function); });
+  return PLUG_OK;
+}
+
+// Calls body.operator()<T>() for the type of the result, float32 or float64.
+template <class Body>
+plug_status pointwise(const plug_call* call, std::uint32_t inputs, const Body& body) noexcept {
   return guarded([&]() -> plug_status {
-    Stream& stream = open_device(call->device).stream(call->stream);
-    if (is_supported(*call, inputs, PLUG_F32)) {
-      return launch(take_operands<float>(*call, inputs), stream);
+    if (!is_supported(*call, inputs)) return PLUG_UNSUPPORTED;
+    switch (call->results[0].as.tensors->dtype) {
+      case PLUG_F32: return body.template operator()<float>();
+      case PLUG_F64: return body.template operator()<double>();
+      default: return PLUG_UNSUPPORTED;
     }
-    if (is_supported(*call, inputs, PLUG_F64)) {
-      return launch(take_operands<double>(*call, inputs), stream);
-    }
-    return PLUG_UNSUPPORTED;
   });
 }
 
@@ -92,52 +102,44 @@ std::optional<T> to_real(const plug_value& value) {
   }
 }
 
-Activity kernel(const char* name) { return {.kind = PLUG_RECORD_KERNEL, .name = name}; }
-
 plug_status relu(const plug_call* call) {
-  return pointwise(call, 1, []<class T>(const Operands<T>& x, Stream& stream) -> plug_status {
-    enqueue(stream, kernel("sim::relu"), [x]() noexcept {
-      // The comparison is false for NaN and for -0, which both pass through.
-      for (std::int64_t i = 0; i < x.count; ++i) {
-        const T value = x.input[0][i];
-        x.result[i] = value < 0 ? T{0} : value;
-      }
-    });
-    return PLUG_OK;
+  return pointwise(call, 1, [call]<class T>() {
+    // Borrowed, it would be computed into new memory and copied: one thread is faster at any size. The
+    // comparison is false for NaN and for -0, which both pass through.
+    const auto function = [](T x, T) { return x < 0 ? T{0} : x; };
+    return launch<T>(*call, 1, "sim::relu", Layouts::kAny, function);
   });
 }
 
 plug_status add(const plug_call* call) {
-  return pointwise(call, 2, [&]<class T>(const Operands<T>& x, Stream& stream) -> plug_status {
+  return pointwise(call, 2, [call]<class T>() -> plug_status {
+    if (is_better_borrowed(*call)) return PLUG_UNSUPPORTED;
     const std::optional<T> alpha = to_real<T>(call->args[2]);
     if (!alpha) return PLUG_UNSUPPORTED;
-    enqueue(stream, kernel("sim::add"), [x, alpha = *alpha]() noexcept {
-      if (alpha == 1) {
-        for (std::int64_t i = 0; i < x.count; ++i) x.result[i] = x.input[0][i] + x.input[1][i];
-      } else {
-        for (std::int64_t i = 0; i < x.count; ++i) {
-          x.result[i] = std::fma(x.input[1][i], alpha, x.input[0][i]);
-        }
-      }
-    });
-    return PLUG_OK;
+    if (*alpha == 1) {
+      return launch<T>(*call, 2, "sim::add", Layouts::kAny, [](T a, T b) { return a + b; });
+    }
+    // Rounded once, as PyTorch does for elements that lie in a row; for others it rounds the product too.
+    const auto function = [alpha = *alpha](T a, T b) { return std::fma(b, alpha, a); };
+    return launch<T>(*call, 2, "sim::add", Layouts::kDense, function);
   });
 }
 
 plug_status mul(const plug_call* call) {
-  return pointwise(call, 2, []<class T>(const Operands<T>& x, Stream& stream) -> plug_status {
-    enqueue(stream, kernel("sim::mul"), [x]() noexcept {
-      for (std::int64_t i = 0; i < x.count; ++i) x.result[i] = x.input[0][i] * x.input[1][i];
-    });
-    return PLUG_OK;
+  return pointwise(call, 2, [call]<class T>() -> plug_status {
+    if (is_better_borrowed(*call)) return PLUG_UNSUPPORTED;
+    return launch<T>(*call, 2, "sim::mul", Layouts::kAny, [](T a, T b) { return a * b; });
   });
 }
 
+// All but what is_supported() refuses.
+constexpr std::uint32_t kAccepts = PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_BROADCAST | PLUG_ACCEPTS_MIXED |
+                                   PLUG_ACCEPTS_ALIAS | PLUG_ACCEPTS_HOST_SCALAR | PLUG_ACCEPTS_LAZY_BITS;
+
 constexpr plug_kernel kList[] = {
-    {"aten::relu(Tensor self) -> Tensor", relu, nullptr, PLUG_ACCEPTS_ALIAS, 0},
-    {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add, nullptr,
-     PLUG_ACCEPTS_ALIAS, 0},
-    {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", mul, nullptr, PLUG_ACCEPTS_ALIAS, 0},
+    {"aten::relu(Tensor self) -> Tensor", relu, nullptr, kAccepts, 0},
+    {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add, nullptr, kAccepts, 0},
+    {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", mul, nullptr, kAccepts, 0},
 };
 
 }  // namespace

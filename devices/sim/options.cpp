@@ -78,6 +78,9 @@ Options read_options(const plug_host& host) {
   if (const char* capture = host.option(&host, "sim.capture")) {
     options.captures = parse_switch("TORCHPLUG_SIM_CAPTURE", capture);
   }
+  if (const char* kernels = host.option(&host, "sim.kernels")) {
+    options.kernels = parse_switch("TORCHPLUG_SIM_KERNELS", kernels);
+  }
   options.memory -= options.memory % Arena::kAlignment;
   return options;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the user may set: TORCHPLUG_SIM_DEVICES, TORCHPLUG_SIM_MEMORY, TORCHPLUG_SIM_PROFILER and
-// TORCHPLUG_SIM_CAPTURE.
+// What the user may set: TORCHPLUG_SIM_DEVICES, TORCHPLUG_SIM_MEMORY, TORCHPLUG_SIM_PROFILER,
+// TORCHPLUG_SIM_CAPTURE and TORCHPLUG_SIM_KERNELS.
 // Read once, by the entry point.
 
 #include <cstdint>
@@ -14,6 +14,7 @@ struct Options {
   std::uint64_t memory = 0;  // bytes of each device; a multiple of Arena::kAlignment
   bool profiler = true;      // off: the host has to time by events
   bool captures = true;      // false: a plugin without the functions that record and replay
+  bool kernels = true;       // off: the host borrows every operator
 };
 
 // Fails with PLUG_INVALID and a sentence that names the setting and what it may be.

@@ -371,6 +371,7 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
     const Options options = read_options(*host);
     the_module.profiler = options.profiler ? &kProfiler : nullptr;
     the_module.runtime = options.captures ? &kRuntime : &kRuntimeWithoutCapture;
+    the_module.kernels = options.kernels ? &kKernels : nullptr;
     make_devices(options);
     *module = &the_module;
   });

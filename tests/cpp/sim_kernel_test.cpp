@@ -162,6 +162,73 @@ TYPED_TEST(SimKernel, a_result_may_be_an_input) {
   EXPECT_EQ(call.run(), (std::vector<T>{21, 42, 63}));
 }
 
+TYPED_TEST(SimKernel, a_single_element_is_expanded) {
+  using T = TypeParam;
+  Call<T> right("aten::mul.Tensor(", {{2, 3, 5}, {7, 0, 0}});
+  right.tensor(1).ndim = 0;
+  EXPECT_EQ(right.run(), (std::vector<T>{14, 21, 35}));
+  Call<T> left("aten::add.Tensor(", {{1, 0, 0}, {10, 20, 30}}, {integer(1)});
+  left.tensor(0).ndim = 0;
+  EXPECT_EQ(left.run(), (std::vector<T>{11, 21, 31}));
+}
+
+TYPED_TEST(SimKernel, rows_and_columns_are_expanded_and_strides_are_followed) {
+  using T = TypeParam;
+  static constexpr std::int64_t kMatrix[] = {2, 3};
+  static constexpr std::int64_t kDense[] = {3, 1};
+  static constexpr std::int64_t kTransposed[] = {1, 2};
+  static constexpr std::int64_t kColumn[] = {2, 1};
+  const auto shape = [](plug_tensor& tensor, const std::int64_t* sizes, const std::int64_t* strides) {
+    tensor.ndim = 2;
+    tensor.sizes = sizes;
+    tensor.strides = strides;
+  };
+  Call<T> call("aten::add.Tensor(", {{1, 2, 3, 4, 5, 6}, {10, 20, 30, 40, 50, 60}}, {integer(1)});
+  shape(call.tensor(0), kMatrix, kTransposed);
+  shape(call.tensor(2), kMatrix, kDense);
+  static constexpr std::int64_t kThree = 3;
+  call.tensor(1).sizes = &kThree;  // a row
+  EXPECT_EQ(call.run(), (std::vector<T>{11, 23, 35, 12, 24, 36}));
+  shape(call.tensor(1), kColumn, kDense);  // the first and the fourth
+  EXPECT_EQ(call.run(), (std::vector<T>{11, 13, 15, 42, 44, 46}));
+  shape(call.tensor(2), kMatrix, kTransposed);
+  EXPECT_EQ(call.run(), (std::vector<T>{11, 42, 13, 44, 15, 46}));
+}
+
+TYPED_TEST(SimKernel, a_number_of_the_host_is_read_when_the_call_is_made) {
+  using T = TypeParam;
+  const Plugin& plugin = Plugin::shared();
+  const plug_stream stream = plugin.stream(0);
+  Call<T> call("aten::mul.Tensor(", {{2, 3}, {0, 0}});
+  double number = 2.5;
+  call.tensor(1) = {{&number, 0, PLUG_HOST, 0}, PLUG_F64, 0, nullptr, nullptr, 0, 0, nullptr};
+  {
+    Gate gate(plugin, 0, stream);
+    ASSERT_EQ(call.enqueue(stream), PLUG_OK);
+    number = 100;
+  }
+  ASSERT_EQ(plugin->stream_sync(0, stream), PLUG_OK);
+  EXPECT_EQ(call.result(), (std::vector<T>{5, 7.5}));
+  plugin->stream_destroy(0, stream);
+  const std::int64_t whole = -3;
+  call.tensor(1) = {
+      {const_cast<std::int64_t*>(&whole), 0, PLUG_HOST, 0}, PLUG_I64, 0, nullptr, nullptr, 0, 0, nullptr};
+  EXPECT_EQ(call.run(), (std::vector<T>{-6, -9}));
+}
+
+TYPED_TEST(SimKernel, what_pytorch_would_divide_among_threads_is_left_to_it) {
+  using T = TypeParam;
+  constexpr std::size_t kMost = 32768;  // PyTorch's grain size
+  const auto sum_of_ones = [](std::size_t count) {
+    return Call<T>("aten::add.Tensor(", {std::vector<T>(count, 1), std::vector<T>(count, 1)}, {integer(1)});
+  };
+  EXPECT_EQ(sum_of_ones(kMost).run(), std::vector<T>(kMost, 2));
+  EXPECT_EQ(sum_of_ones(kMost + 1).enqueue(), PLUG_UNSUPPORTED);
+  const std::vector<T> many(kMost + 1, -1);
+  EXPECT_EQ(Call<T>("aten::mul.Tensor(", {many, many}).enqueue(), PLUG_UNSUPPORTED);
+  EXPECT_EQ(Call<T>("aten::relu(", {many}).run(), std::vector<T>(kMost + 1, 0)) << "one thread is faster";
+}
+
 TYPED_TEST(SimKernel, no_elements_are_no_work) {
   EXPECT_TRUE(Call<TypeParam>("aten::relu(", {{}}).run().empty());
 }
@@ -200,8 +267,19 @@ TYPED_TEST(SimKernel, what_the_kernel_does_not_know_is_unsupported) {
     changed = good;
     EXPECT_EQ(call.enqueue(), PLUG_OK);
   }
+  // With a factor, PyTorch rounds differently where elements do not lie in a row.
+  Call<T> scaled("aten::add.Tensor(", {{1, 2}, {3, 0}}, {integer(2)});
+  scaled.tensor(1).ndim = 0;
+  EXPECT_EQ(scaled.enqueue(), PLUG_UNSUPPORTED);
   const plug_value boolean{PLUG_VALUE_BOOL, 0, {1}};
   EXPECT_EQ((Call<T>("aten::add.Tensor(", {{1}, {2}}, {boolean}).enqueue()), PLUG_UNSUPPORTED);
+}
+
+TEST(SimKernels, the_plugin_can_hide_its_kernels) {
+  EXPECT_NE(Plugin(Settings{{"sim.kernels", "on"}}).module().kernels, nullptr);
+  EXPECT_EQ(Plugin(Settings{{"sim.kernels", "off"}}).module().kernels, nullptr);
+  EXPECT_THROW(Plugin(Settings{{"sim.kernels", "some"}}), std::runtime_error);
+  EXPECT_NE(last_error.find("TORCHPLUG_SIM_KERNELS"), std::string::npos) << last_error;
 }
 
 TEST(SimKernels, a_scalar_too_big_for_the_type_is_left_to_pytorch) {

@@ -41,6 +41,12 @@ def fallback_way(device):
     return {"sim": "borrow", "hello": "stage"}[device.type]
 
 
+def allocations(device):
+    """How many times memory of the device was asked for."""
+    torch.accelerator.synchronize()
+    return torch.get_device_module(device).memory_stats(device)["allocation.all.allocated"]
+
+
 RELU = {
     "function": lambda x: torch.relu(x),
     "in_place": lambda x: x.relu_(),
@@ -68,6 +74,44 @@ def test_relu_of_another_dtype_falls_back_and_says_why(device, ledger):
     assert_equal(result, x.relu())
     assert {entry.way for entry in entries} <= {"kernel", fallback_way(device)}
     assert all(entry.reason for entry in entries if entry.way != "kernel")
+
+
+AS_THEY_ARE = {
+    "broadcast": lambda x, y: x + y[0],
+    "column": lambda x, y: x * y[:, :1],
+    "transposed": lambda x, y: x.t() + y.t(),
+    "one transposed": lambda x, y: x + y.view(8, 6).t(),
+    "slices": lambda x, y: x[:, ::2] * y[:, ::2],
+    "a number": lambda x, y: x * 2.5,
+    "a whole number": lambda x, y: x + 3,
+    "an element": lambda x, y: x * y[0, 0],
+    "out": lambda x, y: torch.mul(x, y[0], out=torch.empty(8, 6).to(x.device).t()),
+}
+
+
+@pytest.mark.accelerator("its kernels take them", only="sim")
+@pytest.mark.parametrize("form", AS_THEY_ARE)
+def test_operands_of_any_strides_reach_the_kernel_without_a_copy(device, ledger, form):
+    use = AS_THEY_ARE[form]
+    x, y = torch.randn(6, 8), torch.randn(6, 8)
+    given = x.to(device), y.to(device)
+    use(*given)  # plans are made
+    before = allocations(device)
+    result = use(*given)
+    assert allocations(device) == before + 1, "the result's alone"
+    assert {entry.way for entry in ledger()} == {"kernel"}
+    assert_equal(result, use(x, y))
+
+
+@pytest.mark.accelerator("its kernels have one thread", only="sim")
+def test_what_the_cpu_divides_among_threads_is_borrowed(device, ledger):
+    x = torch.randn(32769)
+    small, large = x[:-1].to(device), x.to(device)
+    assert_equal(small + small, x[:-1] + x[:-1])
+    assert_equal(large + large, x + x)
+    found = {entry.way: entry for entry in entries_of(ledger(), "add")}
+    assert {way: entry.count for way, entry in found.items()} == {"kernel": 1, "borrow": 1}
+    assert found["borrow"].reason
 
 
 @pytest.mark.parametrize("use", [torch.erfinv, torch.lgamma, lambda x: torch.linalg.inv(x)])

@@ -1,7 +1,6 @@
-"""`torchplug bench`: what torchplug costs, beside the CPU or memcpy in the same run.
+"""`torchplug bench`: how fast a device is, compared with the CPU or memcpy in the same run.
 
-Every device is measured in a process of its own, because a process has one plugin. See
-docs/performance.md for what is measured and how.
+docs/performance.md says what is measured, and how.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from torchplug.bench import rows
 from torchplug.bench.settings import QUICK, Settings
 from torchplug.cli import output
 
@@ -27,33 +27,59 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measures and prints; 0 if all that can be measured here was, 1 if something failed."""
-    from torchplug.bench import driver, places, report
+    """Measures and prints; 0 if all that was to be measured was, 1 if something failed."""
+    from torchplug.bench import report
 
-    found: Report
-    if args.shown is not None:
-        found = json.loads(args.shown.read_text())
-    else:
-        where = places.find(build=args.build, program=args.cpp)
-        with output.looking("Measuring") as status:
-            found = driver.measure(where, settings(args), lambda text: status.update(text))
-        write(found, args.json or default_file(where.build, quick=args.quick))
-    if args.markdown:
-        print(report.markdown(found))
-    elif args.json != "-":
+    try:
+        found = json.loads(args.shown.read_text()) if args.shown else measure(args)
+    except RuntimeError as error:
+        output.complain(str(error))
+        return 2
+    if args.json is not None and args.shown is None:
+        write(found, args.json)
+    if args.json != "-":
         report.show(output.console(), found)
     return 1 if found["failures"] else 0
 
 
+def measure(args: argparse.Namespace) -> Report:
+    """Raises RuntimeError if there is no such device."""
+    from torchplug.bench import driver
+
+    groups = [group for group in rows.GROUPS if not args.only or group.name in args.only]
+    chosen = driver.environment_with(args.device)
+    with output.looking("Measuring") as status:
+        return driver.make_report(
+            groups, settings_of(args), chosen, lambda text: status.update(text)
+        )
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--quick", action="store_true", help="a few rounds only: the numbers mean nothing")
+    add("--device", help="a device's name, or the path of a plugin (default: TORCHPLUG_DEVICE's)")
+    add("--only", type=names, metavar="NAME,...", help=f"these rows: {', '.join(known_names())}")
+    add_measuring_options(parser)
+
+
+def add_measuring_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--quick", action="store_true", help="one round of everything, to see that it runs")
     add("--rounds", type=positive, help=f"rounds of small calls (default {Settings().rounds})")
     add("--json", nargs="?", const="-", metavar="PATH", help="where the results go; - is stdout")
-    add("--markdown", action="store_true", help="print the README's table")
     add("--from", dest="shown", type=existing, metavar="PATH", help="show these results again")
-    add("--build", type=existing, metavar="DIR", help="where `direct` and `operators` were built")
-    add("--cpp", type=existing, metavar="PATH", help="the program `operators`")
+
+
+def known_names() -> list[str]:
+    return [group.name for group in rows.GROUPS]
+
+
+def names(text: str) -> list[str]:
+    unknown = [name for name in text.split(",") if name not in known_names()]
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"there is no '{unknown[0]}'; choose of {', '.join(known_names())}"
+        )
+    return text.split(",")
 
 
 def positive(text: str) -> int:
@@ -68,18 +94,14 @@ def existing(path: str) -> Path:
     return Path(path)
 
 
-def settings(args: argparse.Namespace) -> Settings:
+def settings_of(args: argparse.Namespace) -> Settings:
     chosen = QUICK if args.quick else Settings()
     return chosen if args.rounds is None else chosen.with_rounds(args.rounds)
 
 
-def default_file(build: Path | None, *, quick: bool) -> str | None:
-    return None if build is None or quick else str(build / "bench.json")
-
-
-def write(found: Report, to: str | None) -> None:
+def write(found: Report, to: str) -> None:
     if to == "-":
         output.print_json(found)
-    elif to is not None:
+    else:
         Path(to).write_text(json.dumps(found, indent=2) + "\n")
         print(f"The results are in {to}.", file=sys.stderr)

@@ -16,6 +16,7 @@ STATEMENTS = {
     "mul": "mul(x, y)",
     "exp": "exp(x)",
     "cos": "cos(x)",
+    "sin": "sin(x)",
     "sum": "sum(x)",
     "mm": "mm(square, square)",
     "cat": "cat(pair)",
@@ -28,7 +29,7 @@ STATEMENTS = {
 
 
 def timer(call: str, place: torch.device) -> Timer:
-    """Times `call` with tensors of its own on `place`, in nanoseconds."""
+    """Times a call with tensors of its own on `place`, in nanoseconds."""
     return Timer(STATEMENTS[call], timer=time.perf_counter_ns, globals=names(place))
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from torchplug.bench import rows
+from torchplug.bench.clocks import wait_for
 from torchplug.bench.rounds import Clock, Contest, Result, play
 from torchplug.bench.settings import COPY_BYTES, Settings
 
@@ -32,14 +33,14 @@ class Buffers(NamedTuple):
     device: Tensor
 
 
-def measure(group: rows.Group, place: torch.device, settings: Settings) -> dict[str, Result]:
+def measure(groups: list[rows.Group], place: torch.device, settings: Settings) -> dict[str, Result]:
     """Bandwidths in GB/s, so the ratio is of bandwidths too."""
     placements = [allocate(place) for _ in range(PLACEMENTS)]
     contests = {}
-    for call in group.calls:
+    for name, call in rows.calls_of(groups):
         one_each = [contest(call, buffers) for buffers in placements]
         copying, reference = zip(*one_each, strict=True)
-        contests[rows.key(group, call)] = Contest(in_turn(copying), in_turn(reference))
+        contests[name] = Contest(in_turn(copying), in_turn(reference))
     return play(settings.copy_rounds, contests)
 
 
@@ -47,7 +48,7 @@ def allocate(place: torch.device) -> Buffers:
     pageable, other = (torch.ones(COPY_BYTES, dtype=torch.uint8) for _ in range(2))
     pinned = pageable.pin_memory()
     if not pinned.is_pinned():
-        raise RuntimeError(f"{place.type} gave memory for pinned memory that is not")
+        raise RuntimeError(f"pin_memory() on {place.type} returned memory that is not pinned")
     return Buffers(pageable, pinned, other, pageable.to(place))
 
 
@@ -61,9 +62,11 @@ def contest(call: str, buffers: Buffers) -> Contest:
 
 
 def copy(target: Tensor, source: Tensor) -> Clock:
+    device = (target if source.is_cpu else source).device
+
     def work() -> None:
         target.copy_(source)
-        torch.accelerator.synchronize()
+        wait_for(device)
 
     return bandwidth(work)
 

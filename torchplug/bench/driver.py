@@ -1,4 +1,4 @@
-"""Has everything measured, each device in a process of its own, one after the other."""
+"""Has a device measured, in processes of its own: a process has one device plugin."""
 
 from __future__ import annotations
 
@@ -6,142 +6,168 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypedDict
 
-from torchplug.bench import chain, environment, imports, native, rows
-from torchplug.bench.places import FOLDERS, Places
+from torchplug import _plugins
+from torchplug.bench import environment, imports, rows
 from torchplug.bench.rounds import Result
-from torchplug.bench.settings import COPY_BYTES, ELEMENTS, Settings
+from torchplug.bench.settings import COPY_BYTES, ELEMENTS, FEWEST_ROUNDS, Settings
 
 TIMEOUT = 600
-FEWEST_ROUNDS = 7
 
 CONDITIONS = (
-    f"{ELEMENTS} float32 elements, torch.inference_mode, torch.set_num_threads(1); device and CPU "
-    "in turns, ratios within each round, medians of the rounds"
+    f"small operators: {ELEMENTS} float32 elements, torch.inference_mode, torch.set_num_threads(1); "
+    "large ones: PyTorch's default number of threads; device and CPU in turns, ratios within each "
+    "round, medians of the rounds"
 )
 
-
-class Measuring:
-    """Gathers the results. What cannot be measured becomes a note, what goes wrong a failure."""
-
-    def __init__(self, places: Places, settings: Settings) -> None:
-        self.places = places
-        self.settings = settings
-        self.environment = environment.describe()
-        self.python: dict[str, Result] = {}
-        self.cpp: dict[str, Result] = {}
-        self.ways: dict[str, list[str]] = {}
-        quick = settings.rounds < FEWEST_ROUNDS
-        self.notes = ["Too few rounds for the numbers to mean anything."] if quick else []
-        self.failures: list[str] = []
-
-    def measure_python(self, device: str) -> None:
-        try:
-            found = work(self.places.plugins[device], self.settings)
-        except (RuntimeError, ValueError, subprocess.SubprocessError) as error:
-            self.failures.append(f"{device} from Python: {error}")
-            return
-        self.python |= found["results"]
-        self.ways |= found["ways"]
-        self.environment |= found["versions"]
-
-    def measure_cpp(self, device: str) -> None:
-        program = self.places.program
-        if program is None:
-            return
-        try:
-            self.cpp |= native.measure(program, device, self.places.plugins[device], self.settings)
-        except (RuntimeError, ValueError, KeyError, subprocess.SubprocessError) as error:
-            self.failures.append(f"{device} from C++: {error}")
-
-    def measure_import(self) -> None:
-        for group in rows.groups_of(""):
-            try:
-                self.python |= imports.measure(group, self.settings)
-            except RuntimeError as error:
-                self.notes.append(f"Rows left out ({group.title}): {error}.")
-            except subprocess.SubprocessError as error:
-                self.failures.append(f"{group.title}: {error}")
-
-    def check_ways(self) -> None:
-        """A row is about one way of running an operator."""
-        for group in rows.GROUPS:
-            for call in group.calls if group.way else ():
-                found = self.ways.get(rows.key(group, call), [group.way])
-                if found != [group.way]:
-                    took = " and ".join(found) or "none"
-                    self.failures.append(
-                        f"{call} on {group.device} was to go the way {group.way}, and went {took}"
-                    )
-
-    def report(self) -> dict[str, Any]:
-        settings = asdict(self.settings) | {"elements": ELEMENTS, "copy_bytes": COPY_BYTES}
-        return {
-            "environment": self.environment,
-            "conditions": CONDITIONS,
-            "settings": settings,
-            "cpp_built": self.places.program is not None,
-            "rows": list(filter(None, map(self.row, *zip(*every_row(), strict=True)))),
-            "notes": self.notes,
-            "failures": self.failures,
-        }
-
-    def row(self, group: rows.Group, call: str) -> dict[str, Any] | None:
-        key = rows.key(group, call)
-        if key not in self.python and key not in self.cpp:
-            return None
-        about = ("device", "against", "unit", "figure", "at_least")
-        return {
-            "group": group.name,
-            "title": group.title,
-            "call": call,
-            **{name: getattr(group, name) for name in about},
-            "python": self.python.get(key),
-            "python_aim": group.python_aim,
-            "cpp": self.cpp.get(key),
-            "cpp_aim": group.cpp_aim,
-            "first_aims": group.first_aims,
-        }
+Progress = Callable[[str], None]
 
 
-def every_row() -> list[tuple[rows.Group, str]]:
-    return [(group, call) for group in rows.GROUPS for call in group.calls]
+class Found(TypedDict):
+    """What the processes found; rows and groups by name."""
+
+    device: str
+    hardware: str
+    """What the device calls itself."""
+    torch: str
+    compiler: str
+    threads: int
+    results: dict[str, Result]
+    ways: dict[str, list[str]]
+    left_out: dict[str, str]
+    """Groups that do not apply to this device, and why."""
+    failures: dict[str, str]
+    """Groups that were to be measured and could not be, and why."""
 
 
 def measure(
-    places: Places, settings: Settings, progress: Callable[[str], None] = lambda text: None
-) -> dict[str, Any]:
-    """Everything that can be measured here."""
-    measuring = Measuring(places, settings)
-    for device in FOLDERS:
-        if device not in places.plugins:
-            titles = "; ".join(g.title for g in rows.GROUPS if device in (g.device, g.against))
-            measuring.notes.append(f"Rows left out, because {device} is not here: {titles}.")
-            continue
-        progress(f"Measuring {device} from Python")
-        measuring.measure_python(device)
-        progress(f"Measuring {device} from C++")
-        measuring.measure_cpp(device)
-    measuring.python |= chain.compare(measuring.python)
-    progress("Measuring import torch")
-    measuring.measure_import()
-    measuring.check_ways()
-    measuring.environment["load_after"] = [round(load, 2) for load in os.getloadavg()]
-    return measuring.report()
-
-
-def work(plugin: str, settings: Settings) -> dict[str, Any]:
-    """What `worker` finds on the device of this plugin."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("TORCHPLUG_")}
-    env |= {"TORCHPLUG_DEVICE": plugin, "TORCH_DEVICE_BACKEND_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "torchplug.bench.worker", json.dumps(asdict(settings))]
-    done = subprocess.run(
-        command, env=env, capture_output=True, text=True, timeout=TIMEOUT, check=False
-    )
-    if done.returncode != 0:
-        raise RuntimeError(native.last_line(done.stderr) or f"exit code {done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout)
+    groups: Sequence[rows.Group],
+    settings: Settings,
+    chosen: Mapping[str, str],
+    progress: Progress = lambda text: None,
+) -> Found:
+    """All groups on the device that the environment `chosen` gives. RuntimeError if there is none."""
+    with_all_threads = [group for group in groups if group.kind in rows.DEFAULT_THREADS]
+    importing = [group for group in groups if group.kind == "import"]
+    with_one = [g for g in groups if g not in with_all_threads and g not in importing]
+    progress("Measuring small operators and copies" if with_one else "Measuring")
+    found = work(with_one or with_all_threads, settings, chosen)
+    if with_one and with_all_threads:
+        progress(f"Measuring large operators on {found['device']}")
+        try:
+            merge(found, work(with_all_threads, settings, chosen))
+        except RuntimeError as error:
+            found["failures"] |= {group.name: str(error) for group in with_all_threads}
+    if importing:
+        progress("Measuring import torch")
+        measure_import(found, importing, settings, chosen)
     return found
+
+
+def work(groups: Iterable[rows.Group], settings: Settings, chosen: Mapping[str, str]) -> Found:
+    """What one process finds."""
+    wishes = {"settings": asdict(settings), "groups": [group._asdict() for group in groups]}
+    command = [sys.executable, "-m", "torchplug.bench.worker", json.dumps(wishes)]
+    env = {**chosen, "TORCH_DEVICE_BACKEND_AUTOLOAD": "1"}
+    try:
+        done = subprocess.run(
+            command, env=env, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"It did not finish within {TIMEOUT} seconds.") from None
+    if done.returncode != 0:
+        raise RuntimeError(last_line(done.stderr) or f"It ended with code {done.returncode}.")
+    found: Found = json.loads(done.stdout)
+    return found
+
+
+def merge(found: Found, more: Found) -> None:
+    found["results"] |= more["results"]
+    found["ways"] |= more["ways"]
+    found["left_out"] |= more["left_out"]
+    found["failures"] |= more["failures"]
+
+
+def measure_import(
+    found: Found, groups: list[rows.Group], settings: Settings, chosen: Mapping[str, str]
+) -> None:
+    try:
+        found["results"] |= imports.measure(groups, settings, chosen)
+    except RuntimeError as error:
+        found["left_out"] |= {group.name: str(error) for group in groups}
+    except subprocess.SubprocessError as error:
+        found["failures"] |= {group.name: str(error) for group in groups}
+
+
+def make_report(
+    groups: Sequence[rows.Group],
+    settings: Settings,
+    chosen: Mapping[str, str],
+    progress: Progress = lambda text: None,
+) -> dict[str, Any]:
+    """What `torchplug bench --json` gives."""
+    here = environment.describe()
+    here["variables"] = {k: v for k, v in sorted(chosen.items()) if k.startswith("TORCHPLUG_")}
+    found = measure(groups, settings, chosen, progress)
+    here |= {"torch": found["torch"], "compiler": found["compiler"]}
+    here["load_after"] = environment.load()
+    titles = {group.name: group.title for group in groups}
+    return {
+        "device": found["device"],
+        "hardware": found["hardware"],
+        "environment": here,
+        "conditions": CONDITIONS,
+        "settings": settings_used(settings),
+        "rows": [row for group in groups for row in rows_of(group, found)],
+        "notes": [
+            *too_few_rounds(settings),
+            *(f"Left out, {titles[name]}: {why}." for name, why in found["left_out"].items()),
+        ],
+        "failures": [f"{titles[name]}: {why}" for name, why in found["failures"].items()],
+    }
+
+
+def rows_of(group: rows.Group, found: Found) -> list[dict[str, Any]]:
+    about = {
+        name: value for name, value in group._asdict().items() if name not in ("name", "calls")
+    }
+    measured = [call for call in group.calls if rows.key(group, call) in found["results"]]
+    return [
+        {
+            "group": group.name,
+            "call": call,
+            **about,
+            "ways": found["ways"].get(rows.key(group, call), []),
+            "result": found["results"][rows.key(group, call)],
+        }
+        for call in measured
+    ]
+
+
+def settings_used(settings: Settings) -> dict[str, int]:
+    return asdict(settings) | {"elements": ELEMENTS, "copy_bytes": COPY_BYTES}
+
+
+def too_few_rounds(settings: Settings) -> list[str]:
+    few = settings.rounds < FEWEST_ROUNDS
+    return ["Too few rounds for the numbers to mean anything."] if few else []
+
+
+def environment_with(device: str | None) -> dict[str, str]:
+    """This process's, with another device if one is given. RuntimeError if there is no such device."""
+    chosen = {**os.environ} if device is None else {**os.environ, "TORCHPLUG_DEVICE": device}
+    wish = chosen.get("TORCHPLUG_DEVICE", "")
+    if wish not in ("", "none"):
+        _plugins.find(wish, _plugins.installed_plugins())
+    return chosen
+
+
+def last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
+
+
+def first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]

@@ -13,6 +13,7 @@ import torch
 
 from torchplug._graphs import Graph
 from torchplug.bench import rows
+from torchplug.bench.clocks import wait_for
 from torchplug.bench.rounds import Clock, Contest, Result, play
 from torchplug.bench.settings import ELEMENTS, Settings
 
@@ -20,11 +21,11 @@ Step = Callable[[], object]
 STEPS_AT_ONCE = 20
 
 
-def measure(group: rows.Group, place: torch.device, settings: Settings) -> dict[str, Result]:
+def measure(groups: list[rows.Group], place: torch.device, settings: Settings) -> dict[str, Result]:
     """Steps per second, so the ratio is of speeds."""
     with torch.inference_mode(False):
         contests = {
-            rows.key(group, call): contest(STEPS[call](place), place) for call in group.calls
+            name: contest(STEPS[call](place), place) for name, call in rows.calls_of(groups)
         }
         return play(settings.short_rounds, contests)
 
@@ -51,14 +52,14 @@ def speed(step: Step, place: torch.device) -> Clock:
         start = time.perf_counter_ns()
         for _ in range(STEPS_AT_ONCE):
             step()
-            torch.accelerator.synchronize(place)
+            wait_for(place)
         return STEPS_AT_ONCE * 1e9 / (time.perf_counter_ns() - start)
 
     return clock
 
 
 def forward(place: torch.device) -> Step:
-    """100 additions by the plugin's kernel and 100 borrowed hyperbolic tangents."""
+    """100 additions and 100 hyperbolic tangents."""
     x, y = (torch.rand(ELEMENTS).to(place) for _ in range(2))
 
     def step() -> None:

@@ -14,7 +14,7 @@ from torchplug.bench.settings import Settings
 STATEMENTS = {"device": "module.synchronize()", "stream": "stream.synchronize()"}
 
 
-def measure(group: rows.Group, place: torch.device, settings: Settings) -> dict[str, Result]:
+def measure(groups: list[rows.Group], place: torch.device, settings: Settings) -> dict[str, Result]:
     module = torch.get_device_module(place)
     names = {"module": module, "stream": module.current_stream(place)}
     module.synchronize()
@@ -24,6 +24,6 @@ def measure(group: rows.Group, place: torch.device, settings: Settings) -> dict[
         return lambda: timer.timeit(settings.calls) / settings.calls
 
     contests = {
-        rows.key(group, call): Contest(timed(STATEMENTS[call]), None) for call in group.calls
+        name: Contest(timed(STATEMENTS[call]), None) for name, call in rows.calls_of(groups)
     }
     return play(settings.rounds, contests, lambda nanoseconds, _: nanoseconds / 1000)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 
 from torchplug.bench import rows
 from torchplug.bench.rounds import Clock, Contest, Result, play
@@ -18,22 +18,23 @@ print(time.perf_counter() - start, torch._C._get_privateuse1_backend_name())
 """
 
 
-def measure(group: rows.Group, settings: Settings) -> dict[str, Result]:
-    """Seconds, in fresh processes in turns."""
+def measure(
+    groups: Iterable[rows.Group], settings: Settings, environment: Mapping[str, str]
+) -> dict[str, Result]:
+    """Seconds, in fresh processes in turns. Raises RuntimeError where there is nothing to measure."""
     contests = {
-        rows.key(group, call): Contest(importing(autoload=True), importing(autoload=False))
-        for call in group.calls
+        name: Contest(importing(environment, autoload=True), importing(environment, autoload=False))
+        for name, _ in rows.calls_of(groups)
     }
     return play(settings.import_pairs, contests, lambda with_it, without: with_it - without)
 
 
-def importing(*, autoload: bool) -> Clock:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("TORCHPLUG_")}
-    env["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "1" if autoload else "0"
+def importing(environment: Mapping[str, str], *, autoload: bool) -> Clock:
+    chosen = {**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "1" if autoload else "0"}
 
     def clock() -> float:
         done = subprocess.run(
-            [sys.executable, "-c", CODE], env=env, capture_output=True, text=True, check=True
+            [sys.executable, "-c", CODE], env=chosen, capture_output=True, text=True, check=True
         )
         seconds, device = done.stdout.split()
         if (device != "privateuseone") != autoload:

@@ -16,7 +16,10 @@ class Settings:
     """Calls that are only enqueued: few enough that the device is not far behind."""
     burst: int = 1000
     """Calls together with the wait for their end."""
+    shapes: int = 128
+    """Calls with shapes that are all different, timed together."""
     copy_rounds: int = 30
+    large_rounds: int = 11
     import_pairs: int = 9
 
     @property
@@ -28,8 +31,16 @@ class Settings:
         return replace(self, rounds=rounds)
 
 
-QUICK = Settings(rounds=3, calls=50, short=50, burst=50, copy_rounds=2, import_pairs=2)
+QUICK = Settings(
+    rounds=1, calls=50, short=50, burst=50, shapes=8, copy_rounds=1, large_rounds=1, import_pairs=1
+)
+"""One round of everything."""
+
+FEWEST_ROUNDS = 7
+"""With fewer the numbers mean nothing."""
 
 ELEMENTS = 16
 """Of the tensors that small operators are called with, float32."""
 COPY_BYTES = 64 << 20
+LARGE_ELEMENTS = 8 << 20
+STAGED_ELEMENTS = 16 << 20

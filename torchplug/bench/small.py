@@ -2,92 +2,72 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import torch
 
 import torchplug
 from torchplug.bench import calls, rows
+from torchplug.bench.clocks import CPU, until_done, wait_for
 from torchplug.bench.rounds import Clock, Contest, Result, play
 from torchplug.bench.settings import Settings
 
-CPU = torch.device("cpu")
-
 
 def measure(groups: list[rows.Group], place: torch.device, settings: Settings) -> dict[str, Result]:
-    """A synchronous device: the call has done its work when it returns."""
-    contests = {
-        rows.key(group, call): Contest(
-            timed(call, place, settings.calls), timed(call, CPU, settings.calls)
-        )
-        for group in groups
-        for call in group.calls
-    }
-    return play(settings.rounds, contests)
-
-
-def measure_held(
-    groups: list[rows.Group], place: torch.device, settings: Settings
-) -> dict[str, Result]:
-    """How long the caller is held while the work is only enqueued; the wait for it is not timed."""
-    contests = {
-        rows.key(group, call): Contest(
-            then_synchronize(timed(call, place, settings.short), place),
-            timed(call, CPU, settings.short),
-        )
-        for group in groups
-        for call in group.calls
-    }
-    return play(settings.short_rounds, contests)
+    """Until the call returns. An asynchronous device has not done the work then: it gets fewer calls at a time,
+    so that it does not fall far behind, and is waited for after them."""
+    if not is_asynchronous():
+        return play(settings.rounds, contests(groups, place, settings.calls, until_returned))
+    return play(settings.short_rounds, contests(groups, place, settings.short, until_returned))
 
 
 def measure_burst(
     groups: list[rows.Group], place: torch.device, settings: Settings
 ) -> dict[str, Result]:
     """Many calls together with the wait for the last."""
-    contests = {
-        rows.key(group, call): Contest(
-            timed(call, place, settings.burst, wait=lambda: torch.accelerator.synchronize(place)),
-            timed(call, CPU, settings.burst),
-        )
-        for group in groups
-        for call in group.calls
+
+    def clock(call: str, place: torch.device, count: int) -> Clock:
+        timer = calls.timer(call, place)
+        return until_done(lambda: timer.timeit(count), place, count)
+
+    return play(settings.rounds, contests(groups, place, settings.burst, clock))
+
+
+def is_asynchronous() -> bool:
+    """Whether a call only enqueues its work."""
+    return torchplug._C.describe()["capabilities"]["streams"]
+
+
+def contests(
+    groups: list[rows.Group],
+    place: torch.device,
+    count: int,
+    clock: Callable[[str, torch.device, int], Clock],
+) -> dict[str, Contest]:
+    return {
+        name: Contest(clock(call, place, count), clock(call, CPU, count))
+        for name, call in rows.calls_of(groups)
     }
-    return play(settings.rounds, contests)
 
 
-def timed(
-    call: str, place: torch.device, count: int, wait: Callable[[], None] = lambda: None
-) -> Clock:
-    """Nanoseconds a call, of `count` calls and what `wait` takes after them."""
+def until_returned(call: str, place: torch.device, count: int) -> Clock:
+    """Nanoseconds a call; the wait for its work is not timed."""
     timer = calls.timer(call, place)
 
     def clock() -> float:
         taken = timer.timeit(count)
-        start = time.perf_counter_ns()
-        wait()
-        return (taken + time.perf_counter_ns() - start) / count
+        wait_for(place)
+        return taken / count
 
     return clock
 
 
-def then_synchronize(clock: Clock, place: torch.device) -> Clock:
-    """The clock's time; afterwards the device is idle."""
-
-    def both() -> float:
-        taken = clock()
-        torch.accelerator.synchronize(place)
-        return taken
-
-    return both
-
-
-def ways(group: rows.Group, call: str, place: torch.device) -> list[str]:
-    """Which way a call goes that is not the first of its kind."""
+def ways(call: str, place: torch.device) -> list[str]:
+    """How a call runs that is not the first of its kind, as the ledger names it."""
     timer = calls.timer(call, place)
     timer.timeit(3)
+    wait_for(place)
     torchplug.reset_ledger()
     timer.timeit(1)
-    torch.accelerator.synchronize(place)
+    wait_for(place)
     return sorted({entry.way for entry in torchplug.ledger()})

@@ -1,55 +1,66 @@
-"""The row about a whole training step: many small operators forward, backward and in the optimizer."""
+"""Rows about a whole training step: forward, backward and the optimizer."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import nn
 
 from torchplug.bench import rows
+from torchplug.bench.clocks import CPU, until_done
 from torchplug.bench.rounds import Clock, Contest, Result, play
 from torchplug.bench.settings import Settings
 
-VOCABULARY, WIDTH, HEADS, LAYERS = 128, 64, 4, 2
-BATCH, LENGTH = 8, 16
 STEPS = 5
-"""Timed together."""
+"""Of the small model, timed together."""
 
 
-def measure(group: rows.Group, place: torch.device, settings: Settings) -> dict[str, Result]:
+class Model(NamedTuple):
+    """A transformer that learns one batch of text."""
+
+    vocabulary: int
+    width: int
+    heads: int
+    layers: int
+    batch: int
+    length: int
+
+
+SMALL = Model(vocabulary=128, width=64, heads=4, layers=2, batch=8, length=16)
+LARGE = Model(vocabulary=1000, width=768, heads=12, layers=2, batch=4, length=64)
+
+
+def measure(groups: list[rows.Group], place: torch.device, settings: Settings) -> dict[str, Result]:
     with torch.inference_mode(mode=False):
-        contest = Contest(timed(place), timed(torch.device("cpu")))
-        return play(settings.rounds, {rows.key(group, call): contest for call in group.calls})
+        contests = {name: Contest(timed(place), timed(CPU)) for name, call in rows.calls_of(groups)}
+        return play(settings.rounds, contests)
 
 
 def timed(place: torch.device) -> Clock:
-    """Nanoseconds a step, the wait for the last included."""
-    step = training_step(place)
+    """Nanoseconds a step of the small model."""
+    step = step_of(SMALL, place)
 
-    def clock() -> float:
-        start = time.perf_counter_ns()
+    def work() -> None:
         for _ in range(STEPS):
             step()
-        if place.type != "cpu":
-            torch.accelerator.synchronize(place)
-        return (time.perf_counter_ns() - start) / STEPS
 
-    return clock
+    return until_done(work, place, STEPS)
 
 
-def training_step(place: torch.device) -> Callable[[], None]:
-    """A language model of the usual parts learns one batch."""
+def step_of(sizes: Model, place: torch.device) -> Callable[[], None]:
+    """A language model of the usual parts, and AdamW."""
     torch.manual_seed(0)
-    layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True)
+    width = sizes.width
+    layer = nn.TransformerEncoderLayer(width, sizes.heads, 4 * width, dropout=0.0, batch_first=True)
     model = nn.Sequential(
-        nn.Embedding(VOCABULARY, WIDTH),
-        nn.TransformerEncoder(layer, LAYERS),
-        nn.Linear(WIDTH, VOCABULARY),
+        nn.Embedding(sizes.vocabulary, width),
+        nn.TransformerEncoder(layer, sizes.layers),
+        nn.Linear(width, sizes.vocabulary),
     ).to(place)
     optimizer = torch.optim.AdamW(model.parameters())
-    tokens = torch.randint(VOCABULARY, (BATCH, LENGTH + 1)).to(place)
+    tokens = torch.randint(sizes.vocabulary, (sizes.batch, sizes.length + 1)).to(place)
     inputs, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].flatten()
 
     def step() -> None:

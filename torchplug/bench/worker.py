@@ -1,62 +1,103 @@
-"""`python -m torchplug.bench.worker SETTINGS`: measures the device that TORCHPLUG_DEVICE gives.
+"""`python -m torchplug.bench.worker WISHES`: measures the device that `import torch` gives.
 
-Prints one JSON object: the results by row, which way the calls went, and what is here.
+WISHES is a JSON object, the settings and the groups; what is printed is another, driver.Found.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import torch
 
-from torchplug import _C
-from torchplug.bench import chain, copies, graphs, idle, rows, small, training
+import torchplug
+from torchplug.bench import (
+    chain,
+    copies,
+    graphs,
+    idle,
+    large,
+    rows,
+    shapes,
+    small,
+    staging,
+    training,
+)
+from torchplug.bench.driver import Found, first_line
 from torchplug.bench.rounds import Result
 from torchplug.bench.settings import Settings
 
+Measure = Callable[[list[rows.Group], torch.device, Settings], dict[str, Result]]
+
+KINDS: dict[str, Measure] = {
+    "call": small.measure,
+    "burst": small.measure_burst,
+    "shapes": shapes.measure,
+    "chain": chain.measure,
+    "step": training.measure,
+    "idle": idle.measure,
+    "graph": graphs.measure,
+    "copy": copies.measure,
+    "large": large.measure,
+    "staging": staging.measure,
+}
+
 
 def main() -> None:
-    settings = Settings(**json.loads(sys.argv[1]))
+    wishes = json.loads(sys.argv[1])
+    groups = [rows.Group(**group) for group in wishes["groups"]]
     name = torch._C._get_privateuse1_backend_name()
     if name == "privateuseone":
-        raise SystemExit("torchplug.bench.worker: there is no device; set TORCHPLUG_DEVICE")
-    torch.set_num_threads(1)
+        raise SystemExit("There is no device to measure. Set TORCHPLUG_DEVICE, or give --device.")
+    if not any(group.kind in rows.DEFAULT_THREADS for group in groups):
+        torch.set_num_threads(1)
     with torch.inference_mode():
-        print(json.dumps(measure(torch.device(name, 0), settings)))
+        print(json.dumps(measure(torch.device(name, 0), groups, Settings(**wishes["settings"]))))
 
 
-def measure(place: torch.device, settings: Settings) -> dict[str, Any]:
-    groups = {group.name: group for group in rows.groups_of(place.type)}
-    ways = {
-        rows.key(group, call): small.ways(group, call, place)
-        for group in groups.values()
-        if group.way
-        for call in group.calls
+def measure(place: torch.device, groups: list[rows.Group], settings: Settings) -> Found:
+    found: Found = {
+        "device": place.type,
+        "hardware": torch.get_device_module(place).get_device_name(place),
+        "torch": torch.__version__,
+        "compiler": torchplug._C.built_with()["compiler"],
+        "threads": torch.get_num_threads(),
+        "results": {},
+        "ways": {},
+        "left_out": {},
+        "failures": {},
     }
-    results: dict[str, Result] = {}
-    beside_cpu = [group for group in groups.values() if group.against == "the CPU"]
-    held = [group for group in beside_cpu if group.name.startswith("held-")]
-    burst = [group for group in beside_cpu if group.name.startswith("burst-")]
-    step = [group for group in beside_cpu if group.name == "step"]
-    plain = [group for group in beside_cpu if group not in [*held, *burst, *step]]
-    results |= small.measure(plain, place, settings)
-    results |= small.measure_held(held, place, settings)
-    results |= small.measure_burst(burst, place, settings)
-    for group in step:
-        results |= training.measure(group, place, settings)
-    for group in groups.values():
-        if group.name == "idle":
-            results |= idle.measure(group, place, settings)
-        if group.name == "graph":
-            results |= graphs.measure(group, place, settings)
-        if group.against == "memcpy":
-            results |= copies.measure(group, place, settings)
-    if place.type in chain.DEVICES:
-        results |= chain.measure(place, settings)
-    versions = {"torch": torch.__version__, "compiler": _C.built_with()["compiler"]}
-    return {"results": results, "ways": ways, "versions": versions}
+    found["ways"] = ways(groups, place)
+    for kind in dict.fromkeys(group.kind for group in groups):
+        of_this_kind = [group for group in groups if group.kind == kind]
+        reason = reason_to_leave_out(kind, place)
+        if reason:
+            found["left_out"] |= {group.name: reason for group in of_this_kind}
+            continue
+        try:
+            found["results"] |= KINDS[kind](of_this_kind, place, settings)
+        except RuntimeError as error:
+            said = first_line(str(error))
+            found["failures"] |= {group.name: said for group in of_this_kind}
+    return found
+
+
+def ways(groups: Iterable[rows.Group], place: torch.device) -> dict[str, list[str]]:
+    """Of the rows that are about one operator."""
+    found: dict[str, list[str]] = {}
+    of_operators = [group for group in groups if group.kind in ("call", "burst", "shapes", "chain")]
+    for name, call in rows.calls_of(of_operators):
+        found[name] = small.ways(call, place)
+    return found
+
+
+def reason_to_leave_out(kind: str, place: torch.device) -> str:
+    if kind == "burst" and not small.is_asynchronous():
+        return "the device is synchronous: a call has done its work when it returns"
+    if kind == "staging" and small.ways("sin", place) != ["stage"]:
+        return "the device does not stage it"
+    return ""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`torchplug bench`: torchplug's benchmarks."""
+"""`torchplug bench`: how fast a device is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ __all__ = ["DESCRIPTION", "NAME", "SUMMARY", "add", "run"]
 
 NAME = "bench"
 SUMMARY = "measure the device"
-DESCRIPTION = (
-    "Measures what calls, copies and waiting cost, relative to the CPU or memcpy in the same run."
-)
+DESCRIPTION = """Measures operators, copies and synchronization on a device, and compares them with the CPU and memcpy
+in the same run.
+
+  torchplug bench --device ./libacme.so --only call,copy"""
 
 add = add_options
