@@ -1,6 +1,5 @@
 """torch.<device> has what torch.cuda has and a device can have, and it behaves as CUDA's does."""
 
-import gc
 import pickle
 import threading
 
@@ -11,8 +10,6 @@ from helpers import assert_equal, output_of
 import torchplug
 
 pytestmark = pytest.mark.accelerator("the CPU is not an accelerator")
-
-MIB = 1 << 20
 
 ABSENT = {
     "NVIDIA's own": """CUDAGraph CudaError cudaStatus cudart check_error current_blas_handle
@@ -313,81 +310,6 @@ class TestStreams:
 
 
 # ---- memory ----
-
-
-def test_memory_follows_a_tensor(module, device):
-    gc.collect()
-    module.synchronize()
-    module.reset_peak_memory_stats()
-    before = module.memory_allocated()
-    kept = torch.zeros(2 * MIB, dtype=torch.uint8, device=device)
-    assert module.memory_allocated(device) >= before + 2 * MIB
-    assert module.max_memory_allocated() >= before + 2 * MIB
-    assert module.memory_reserved() >= module.memory_allocated()
-    assert module.max_memory_reserved() >= module.memory_reserved()
-    del kept
-    module.synchronize()
-    assert module.memory_allocated() == before
-    assert module.max_memory_allocated() >= before + 2 * MIB
-    module.reset_peak_memory_stats()
-    assert module.max_memory_allocated() == before
-
-
-def test_used_memory_is_what_is_not_free(module, device):
-    kept = torch.zeros(MIB, device=device)
-    free, total = module.mem_get_info()
-    assert module.device_memory_used() == total - free >= kept.nbytes
-
-
-def test_nested_statistics_are_the_flat_ones(module):
-    def flatten(value, name=""):
-        if not isinstance(value, dict):
-            return {name: value}
-        parts = ((f"{name}.{key}" if name else key, item) for key, item in value.items())
-        return {key: item for name, part in parts for key, item in flatten(part, name).items()}
-
-    assert flatten(module.memory_stats_as_nested_dict()) == module.memory_stats()
-    assert flatten(module.host_memory_stats_as_nested_dict()) == module.host_memory_stats()
-
-
-def test_accumulated_statistics_can_begin_anew(module, device):
-    torch.zeros(10, device=device)
-    module.reset_accumulated_memory_stats()
-    assert module.memory_stats()["allocated_bytes.all.allocated"] == 0
-    torch.zeros(10, device=device)
-    assert module.memory_stats()["allocated_bytes.all.allocated"] > 0
-
-
-def test_pinned_memory_is_counted(module):
-    """What earlier tests let go of may come back meanwhile, so only what grows is compared."""
-    module.reset_accumulated_host_memory_stats()
-    kept = torch.zeros(MIB, dtype=torch.uint8).pin_memory()
-    stats = module.host_memory_stats()
-    assert stats["active_bytes.allocated"] == MIB <= stats["active_bytes.current"]
-    assert stats["active_requests.allocated"] == 1
-    del kept
-    assert module.host_memory_stats()["active_requests.freed"] > stats["active_requests.freed"]
-    module.reset_peak_host_memory_stats()
-    stats = module.host_memory_stats()
-    assert stats["active_bytes.peak"] == stats["active_bytes.current"]
-
-
-def test_the_summary_is_a_table_of_the_statistics(module, device):
-    kept = torch.zeros(3 * MIB, dtype=torch.uint8, device=device)
-    summary = module.memory_summary()
-    assert f"{device}" in summary and "Allocated memory" in summary and "large pool" in summary
-    short = module.memory_summary(device, abbreviated=True)
-    assert "pool" not in short and len(short) < len(summary)
-    assert all(len(line) <= 80 for line in summary.splitlines())
-    del kept
-
-
-def test_the_cache_can_be_emptied(module, device):
-    torch.zeros(16 * MIB, dtype=torch.uint8, device=device)
-    module.synchronize()
-    held = module.memory_reserved()
-    module.empty_cache()
-    assert module.memory_reserved() <= held - 16 * MIB
 
 
 def test_errors_are_pytorchs(module, device):
