@@ -124,8 +124,10 @@ def test_what_is_reserved_is_not_free(device, module):
     free, total = module.mem_get_info()
     assert 0 < free <= total
     kept = bytes_on(device, 16 * MIB)
-    assert module.mem_get_info() == (free - 16 * MIB, total)
-    assert module.device_memory_used() == total - free + kept.nbytes
+    left, same = module.mem_get_info()
+    assert same == total
+    assert kept.nbytes <= free - left < 17 * MIB  # the validate layer puts a guard behind it
+    assert module.device_memory_used() == total - left
 
 
 # ---- all statistics ----
