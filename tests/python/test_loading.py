@@ -500,7 +500,8 @@ def test_a_late_load_that_fails_breaks_the_device_alone(tmp_path):
     output, errors = run(LATE, path=tmp_path)
     reason, available, works = output.splitlines()
     assert reason.startswith("1 ") and "no licence" in reason
-    assert (available, works, errors) == ("False 0 False", "True True", "")
+    assert (available, works) == ("False 0 False", "True True")
+    assert "Warning" not in errors  # Kineto may say there when a profile began
 
 
 def test_after_a_late_load_that_fails_the_repaired_plugin_can_be_loaded(tmp_path):
