@@ -21,7 +21,7 @@ FORBIDDEN = {
     "item": (lambda module, x: x[0].item(), "(?i)reading a number.*after the replay"),
     "condition": (lambda module, x: bool(x[0]), "(?i)reading a number"),
     "stream_synchronize": (stream_synchronize, "(?i)waiting for a stream.*before the capture"),
-    "stream_query": (lambda module, x: module.current_stream().query(), "(?i)stream is done"),
+    "stream_query": (lambda module, x: module.current_stream().query(), "(?i)querying a stream"),
     "device_synchronize": (lambda module, x: module.synchronize(), "cannot be synchronised"),
     "to_cpu": (lambda module, x: x.cpu(), "(?i)copy to the host.*pinned"),
     "from_cpu": (lambda module, x: x.copy_(torch.zeros(4)), "(?i)copy from the host.*pinned"),

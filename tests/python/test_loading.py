@@ -2,47 +2,18 @@
 
 import ctypes
 import inspect
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from helpers import RELEASE
-from vendors import REFUSES, compile_plugin, install, install_device
+from interpreter import HELLO, NAME, PLUGINS, SIM, UNTOUCHED, run
+from vendors import compile_plugin, install, install_device
 
 import torchplug
-from torchplug import _C, _device, _plugins, _settings
+from torchplug import _C, _plugins
 
-PLUGINS = _plugins.installed_plugins()
-HELLO, SIM = PLUGINS["hello"].resolve(), PLUGINS["sim"].resolve()
-
-NAME = "import torch; print(torch._C._get_privateuse1_backend_name())"
 MAPPED = "print('sim.so' in open('/proc/self/maps').read())"
-UNTOUCHED = """
-assert torch._C._get_privateuse1_backend_name() == "privateuseone"
-assert torch._C._get_accelerator().type != "privateuseone"
-"""
-
-
-def run(code, choice=None, *flags, path=None, **environment):
-    """Runs code in a fresh interpreter; returns its standard output and standard error."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("TORCHPLUG_")} | environment
-    if choice is not None:
-        env["TORCHPLUG_DEVICE"] = choice
-    if path is not None:
-        env["PYTHONPATH"] = str(path)
-    result = subprocess.run(
-        [sys.executable, *flags, "-c", code],
-        check=False,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout.strip(), result.stderr
 
 
 # ---- what is chosen ----
@@ -385,192 +356,6 @@ except RuntimeError as error:
 """
     output, _ = run(code, "hello", TORCHPLUG_FALLBACK="maybe")
     assert "TORCHPLUG_FALLBACK is 'maybe'" in output and "allow, warn or error" in output
-
-
-# ---- names that are taken, and devices that do not come to be ----
-
-
-@pytest.mark.parametrize(
-    ("name", "owner"),
-    [
-        ("nn", "torch.nn"),
-        ("cuda", "torch.cuda"),
-        ("relu", "torch.relu"),
-        ("testing", "torch.testing"),
-        ("grad", "Tensor.grad"),
-        ("leaf", "Tensor.is_leaf"),
-        ("parameters", "Module.parameters"),
-        ("batch_sizes", "PackedSequence.batch_sizes"),
-        ("lambda", "a word of Python's"),
-        ("standalone_compile", ""),
-    ],
-)
-def test_what_has_a_name_already_is_known(name, owner):
-    assert owner in _device.owner_of_name(name) and bool(owner) == bool(_device.owner_of_name(name))
-
-
-@pytest.mark.parametrize("name", ["nn", "cuda", "vulkan"])
-def test_a_name_that_torch_uses_is_refused_and_nothing_is_changed(tmp_path, name):
-    library = compile_plugin(tmp_path, name)
-    code = f"""
-import torch, torchplug
-before = torch.{name} if hasattr(torch, {name!r}) else None
-try:
-    torchplug.load({str(library)!r})
-except RuntimeError as error:
-    print(error)
-{UNTOUCHED}
-assert before is None or torch.{name} is before
-print(torchplug.load({HELLO!r}), torch.ones(2, device="hello").sum().item())
-"""
-    output, errors = run(code, "none")
-    refusal, works = output.splitlines()
-    assert refusal.startswith(f"A device cannot be called '{name}'") and "another name" in refusal
-    assert (works, errors) == ("hello 2.0", "")
-
-
-def test_an_announced_name_that_torch_uses_is_one_warning_and_nothing_is_changed(tmp_path):
-    install_device(tmp_path, "nn")
-    code = f"import torch\n{UNTOUCHED}\nprint(torch.nn.Linear(2, 1)(torch.ones(2)).shape)"
-    output, errors = run(code, path=tmp_path)
-    assert output == "torch.Size([1])"
-    assert errors.count("Warning") == 1 and "'nn'" in errors and "another name" in errors
-
-
-def test_an_announced_library_that_is_not_there_is_one_warning_and_nothing_is_changed(tmp_path):
-    install(tmp_path, "acme", "PATH = '/no/such/plugin.so'")
-    output, errors = run(f"import torch\n{UNTOUCHED}\nprint('on')", path=tmp_path)
-    assert output == "on"
-    assert errors.count("Warning") == 1 and "/no/such/plugin.so" in errors
-
-
-def test_a_wrong_setting_at_a_path_leaves_no_half_device_behind():
-    code = f"""
-import os, torch, torchplug
-{UNTOUCHED}
-assert not hasattr(torch, "hello")
-os.environ["TORCHPLUG_LAYERS"] = "validate"
-print(torchplug.load({HELLO!r}), torch.ones(2, device="hello").sum().item())
-"""
-    output, errors = run(code, HELLO, TORCHPLUG_LAYERS="nonsense")
-    assert output == "hello 2.0"
-    assert errors.count("Warning") == 1 and "'nonsense'" in errors
-
-
-LATE = """
-import torch
-from torch.utils.data import DataLoader
-
-def refusal(use):
-    try:
-        use()
-    except RuntimeError as error:
-        return str(error)
-
-uses = (
-    lambda: torch.ones(1, device="acme"),
-    lambda: torch.ones(1).to("acme"),
-    lambda: torch.ones(1).acme(),
-    lambda: torch.acme.synchronize(0),
-    lambda: torch.acme.get_device_properties(0),
-    lambda: torch.Generator("acme"),
-    lambda: torch.Stream("acme"),
-)
-said = {refusal(use) for use in uses}
-print(len(said), said.pop())
-print(torch.acme.is_available(), torch.acme.device_count(), torch.accelerator.is_available())
-
-torch.manual_seed(1)
-model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Dropout(0.5))
-optimizer = torch.optim.AdamW(model.parameters())
-with torch.random.fork_rng(), torch.autocast("cpu", torch.bfloat16):
-    for batch in DataLoader(torch.ones(8, 4), batch_size=4):
-        model(batch).sum().backward()
-optimizer.step()
-with torch.profiler.profile() as profile:
-    torch.ones(3).sum()
-print(torch.get_rng_state().numel() > 0, len(profile.events()) > 0)
-"""
-
-
-def test_a_late_load_that_fails_breaks_the_device_alone(tmp_path):
-    """Every use gives the same reason; PyTorch and the CPU work as if there were no device."""
-    library = compile_plugin(tmp_path, "acme", REFUSES)
-    install(tmp_path, "acme", f"PATH = {str(library)!r}")
-    output, errors = run(LATE, path=tmp_path)
-    reason, available, works = output.splitlines()
-    assert reason.startswith("1 ") and "no licence" in reason
-    assert (available, works, errors) == ("False 0 False", "True True", "")
-
-
-def test_after_a_late_load_that_fails_the_repaired_plugin_can_be_loaded(tmp_path):
-    broken = compile_plugin(tmp_path, "acme", REFUSES)
-    (tmp_path / "repaired").mkdir()
-    repaired = compile_plugin(tmp_path / "repaired", "acme")
-    install(tmp_path, "acme", f"PATH = {str(broken)!r}")
-    code = f"""
-import torch, torchplug
-try:
-    torch.ones(2, device="acme")
-except RuntimeError:
-    print(torch.acme.is_available(), torch.accelerator.is_available())
-try:
-    torchplug.load({HELLO!r})
-except RuntimeError as error:
-    print(error)
-torchplug.load({str(repaired)!r})
-print(torch.acme.is_available(), torch.ones(2).acme().sum().item())
-"""
-    output, errors = run(code, path=tmp_path)
-    broken_is, refusal, repaired_is = output.splitlines()
-    assert (broken_is, repaired_is, errors) == ("False False", "True 2.0", "")
-    assert "'hello'" in refusal and "in place of 'acme'" in refusal
-
-
-# ---- variables that nobody reads ----
-
-
-def test_a_variable_that_nobody_reads_is_one_warning_with_the_nearest_name():
-    output, errors = run(NAME, "sim", TORCHPLUG_FALLBCK="warn", TORCHPLUG_SIM_DEVCES="1")
-    assert output == "sim" and errors.count("Warning") == 2
-    assert "TORCHPLUG_FALLBCK. Did you mean TORCHPLUG_FALLBACK?" in errors
-    assert "TORCHPLUG_SIM_DEVCES. Did you mean TORCHPLUG_SIM_DEVICES?" in errors
-
-
-def test_variables_that_are_read_are_not_warned_of():
-    own = {row.name: row.default for row in _settings.table() if row.choices}
-    environment = own | {"TORCHPLUG_VISIBLE_DEVICES": "0", "TORCHPLUG_ALLOC_CONF": ""}
-    environment |= {"TORCHPLUG_SIM_DEVICES": "1", "TORCHPLUG_HELLO_ANYTHING": "1"}
-    environment |= {"TORCHPLUG_TEST_ANYTHING": "1"}  # torchplug's own tests'
-    assert run(f"{NAME}; torch.ones(1, device='sim')", "sim", **environment) == ("sim", "")
-
-
-def test_a_plugin_at_a_path_may_read_what_it_likes(tmp_path):
-    library = compile_plugin(tmp_path, "near")
-    code = f"{NAME}; import torchplug; torchplug.load({str(library)!r})"
-    _, errors = run(code, str(library), TORCHPLUG_NEAR_ANYTHING="1", TORCHPLUG_LEGDER="0")
-    assert errors.count("Warning") == 1 and "TORCHPLUG_LEDGER" in errors
-
-
-def test_a_vendor_that_lists_no_options_may_read_what_it_likes(tmp_path):
-    install_device(tmp_path, "acme")
-    assert run(NAME, path=tmp_path, TORCHPLUG_ACME_ANYTHING="1") == ("acme", "")
-
-
-def test_a_vendors_list_that_is_none_is_one_warning_that_names_it(tmp_path):
-    library = compile_plugin(tmp_path, "acme")
-    install(tmp_path, "acme", f"PATH = {str(library)!r}\noptions = ['cache']")
-    output, errors = run(NAME, path=tmp_path, TORCHPLUG_ACME_CACHE="1")
-    assert output == "acme" and errors.count("Warning") == 1
-    assert "vendor-acme 1.5" in errors and "TORCHPLUG_ACME_" in errors
-
-
-def test_the_warning_comes_with_a_plugin_loaded_by_hand_and_not_without_one():
-    environment = {"TORCHPLUG_FALLBCK": "warn"}
-    assert run(NAME, "none", **environment) == ("privateuseone", "")
-    code = f"import torch, torchplug; torchplug.load({HELLO!r}); torchplug.load({HELLO!r})"
-    _, errors = run(code, "none", **environment)
-    assert errors.count("Warning") == 1 and "TORCHPLUG_FALLBACK" in errors
 
 
 # ---- the rest ----

@@ -7,6 +7,8 @@ import pytest
 import torch  # noqa: F401  torchplug's bindings need its libraries
 import torchplug_hello
 import torchplug_sim
+from interpreter import HELLO, NAME, run
+from vendors import compile_plugin, install, install_device
 
 from torchplug import _plugins, _settings
 
@@ -117,3 +119,49 @@ def test_of_what_nobody_reads_the_nearest_name_is_told(name, nearest):
 @pytest.mark.parametrize("name", ["TORCHPLUG_Q", "TORCHPLUG_PLAIN_CACHE"])
 def test_where_none_is_near_the_way_to_all_is_told(name):
     assert "torchplug doctor" in _settings.unread([name], OWN, OPTIONS)[name]
+
+
+# ---- what is said of it ----
+
+
+def test_a_variable_that_nobody_reads_is_one_warning_with_the_nearest_name():
+    output, errors = run(NAME, "sim", TORCHPLUG_FALLBCK="warn", TORCHPLUG_SIM_DEVCES="1")
+    assert output == "sim" and errors.count("Warning") == 2
+    assert "TORCHPLUG_FALLBCK. Did you mean TORCHPLUG_FALLBACK?" in errors
+    assert "TORCHPLUG_SIM_DEVCES. Did you mean TORCHPLUG_SIM_DEVICES?" in errors
+
+
+def test_variables_that_are_read_are_not_warned_of():
+    own = {row.name: row.default for row in _settings.table() if row.choices}
+    environment = own | {"TORCHPLUG_VISIBLE_DEVICES": "0", "TORCHPLUG_ALLOC_CONF": ""}
+    environment |= {"TORCHPLUG_SIM_DEVICES": "1", "TORCHPLUG_HELLO_ANYTHING": "1"}
+    environment |= {"TORCHPLUG_TEST_ANYTHING": "1"}  # torchplug's own tests'
+    assert run(f"{NAME}; torch.ones(1, device='sim')", "sim", **environment) == ("sim", "")
+
+
+def test_a_plugin_at_a_path_may_read_what_it_likes(tmp_path):
+    library = compile_plugin(tmp_path, "near")
+    code = f"{NAME}; import torchplug; torchplug.load({str(library)!r})"
+    _, errors = run(code, str(library), TORCHPLUG_NEAR_ANYTHING="1", TORCHPLUG_LEGDER="0")
+    assert errors.count("Warning") == 1 and "TORCHPLUG_LEDGER" in errors
+
+
+def test_a_vendor_that_lists_no_options_may_read_what_it_likes(tmp_path):
+    install_device(tmp_path, "acme")
+    assert run(NAME, path=tmp_path, TORCHPLUG_ACME_ANYTHING="1") == ("acme", "")
+
+
+def test_a_vendors_list_that_is_none_is_one_warning_that_names_it(tmp_path):
+    library = compile_plugin(tmp_path, "acme")
+    install(tmp_path, "acme", f"PATH = {str(library)!r}\noptions = ['cache']")
+    output, errors = run(NAME, path=tmp_path, TORCHPLUG_ACME_CACHE="1")
+    assert output == "acme" and errors.count("Warning") == 1
+    assert "vendor-acme 1.5" in errors and "TORCHPLUG_ACME_" in errors
+
+
+def test_the_warning_comes_with_a_plugin_loaded_by_hand_and_not_without_one():
+    environment = {"TORCHPLUG_FALLBCK": "warn"}
+    assert run(NAME, "none", **environment) == ("privateuseone", "")
+    code = f"import torch, torchplug; torchplug.load({HELLO!r}); torchplug.load({HELLO!r})"
+    _, errors = run(code, "none", **environment)
+    assert errors.count("Warning") == 1 and "TORCHPLUG_FALLBACK" in errors

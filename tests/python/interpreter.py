@@ -1,0 +1,37 @@
+"""Fresh interpreters for the tests, and the plugins that they load."""
+
+import os
+import subprocess
+import sys
+
+from torchplug import _plugins
+
+PLUGINS = _plugins.installed_plugins()
+HELLO, SIM = PLUGINS["hello"].resolve(), PLUGINS["sim"].resolve()
+
+NAME = "import torch; print(torch._C._get_privateuse1_backend_name())"
+"""Prints the name of the device."""
+UNTOUCHED = """
+assert torch._C._get_privateuse1_backend_name() == "privateuseone"
+assert torch._C._get_accelerator().type != "privateuseone"
+"""
+"""Fails if a device was registered."""
+
+
+def run(code, choice=None, *flags, path=None, **environment):
+    """Runs code in a fresh interpreter; returns its standard output and standard error."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TORCHPLUG_")} | environment
+    if choice is not None:
+        env["TORCHPLUG_DEVICE"] = choice
+    if path is not None:
+        env["PYTHONPATH"] = str(path)
+    result = subprocess.run(
+        [sys.executable, *flags, "-c", code],
+        check=False,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip(), result.stderr
