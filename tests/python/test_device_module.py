@@ -154,6 +154,14 @@ def test_device_of_follows_a_tensor(module, other_device):
         assert module.current_device() == 0
 
 
+def is_convertible(dtype):
+    try:
+        torch.zeros(2).to(dtype)
+    except RuntimeError:
+        return False
+    return True
+
+
 def test_properties_name_the_device(module, device):
     properties = module.get_device_properties()
     assert properties.name == module.get_device_name() == module.get_device_name(device)
@@ -161,7 +169,8 @@ def test_properties_name_the_device(module, device):
     assert (properties.major, properties.minor) == module.get_device_capability(0)
     assert len(properties.uuid) == 36 and properties.name in repr(properties)
     supported = torch.accelerator.get_device_capability()["supported_dtypes"]
-    assert set(properties.dtypes) == supported
+    # What PyTorch converts to and from; kernels may take more.
+    assert supported == {dtype for dtype in properties.dtypes if is_convertible(dtype)}
     with pytest.raises(AttributeError):
         properties.name = "another"
 
