@@ -167,7 +167,7 @@ def test_wrong_usage_is_code_2_and_nothing_on_stdout(arguments, words):
 
 def test_what_is_no_plugin_is_code_2(broken):
     code, output, errors = run(broken("not_a_plugin"))
-    assert (code, output) == (2, "") and "exports no torchplug_plugin_v0" in errors
+    assert (code, output) == (2, "") and "does not export torchplug_plugin_v0" in errors
 
 
 def test_it_needs_the_systems_libraries_alone():
