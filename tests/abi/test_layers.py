@@ -160,6 +160,15 @@ def test_the_core_includes_nothing_of_python():
             assert not foreign, f"{path}: {foreign}"
 
 
+def test_the_built_core_has_no_standard_library_of_its_own():
+    """Two in one process do not agree about locales: printing a number would crash."""
+    core = Path(torchplug._C.__file__).parent / "libtorchplug.so"
+    symbols = run("nm", "-D", "--defined-only", "--demangle", core)
+    assert "std::locale::classic()" not in symbols, (
+        "the compiler linked libstdc++ statically; set CXX to one that does not"
+    )
+
+
 def test_the_built_core_needs_nothing_of_python():
     core = Path(torchplug._C.__file__).parent / "libtorchplug.so"
     assert not re.findall(r"lib(?:torch_)?python[^\]]*", run("readelf", "-d", core))
