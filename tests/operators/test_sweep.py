@@ -128,9 +128,9 @@ def test_a_device_that_does_not_open_is_no_pass() -> None:
 
 def test_a_device_can_be_given_by_the_path_of_its_plugin() -> None:
     (hello,) = entry_points(group="torchplug.devices", name="hello")
-    report = sweep(Options(hello.load(), ("float32",), ("forward",), ("relu", "add")), ())
+    report = sweep(Options(hello.load(), ("float32",), ("forward",), ("exp", "add")), ())
     assert report.passed(), report.text()
-    assert {case.operator for case in report.cases} >= {"relu", "add"}
+    assert {case.operator for case in report.cases} >= {"exp", "add"}
 
 
 def test_a_path_where_no_plugin_is_is_no_pass() -> None:

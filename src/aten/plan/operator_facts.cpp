@@ -27,8 +27,9 @@ constexpr UnmarkedWrite kUnmarkedWrites[] = {
     {"aten::batch_norm_update_stats.out", {1, 2}},
 };
 
-// Operators that write all of `self` and read nothing of it. So do all that are given an output, but for
-// those below.
+// Operators that write all of `self` and read nothing of it. So do all that are given an output and have a
+// shape function, but for those below; the others leave some as they were (linalg_lstsq, a convolution's
+// gradients that nobody asked for).
 constexpr std::string_view kOverwritesSelf[] = {
     "aten::bernoulli_.Tensor", "aten::bernoulli_.float", "aten::cauchy_",      "aten::copy_",
     "aten::exponential_",      "aten::fill_.Scalar",     "aten::fill_.Tensor", "aten::geometric_",
@@ -194,7 +195,8 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   bool has_tensor_input = false;
   for (const c10::Argument& argument : schema.arguments()) {
     writes.push_back(is_mutable(argument));
-    overwrites.push_back(argument.is_out() && !is_among(kLeavesOutputs, name));
+    overwrites.push_back(argument.is_out() && op.hasKernelForDispatchKey(c10::DispatchKey::Meta) &&
+                         !is_among(kLeavesOutputs, name));
     is_number.push_back(is_scalar(argument.type()));
     if (argument.is_out()) is_out_form = true;
     if (!argument.is_out() && contains_tensor(argument.type())) has_tensor_input = true;
