@@ -173,12 +173,12 @@ Stream Stream::exchange_current() const {
 void Stream::enqueue(HostJobPtr job) const {
   ensure_open(device_);
   job->device_ = device_;
-  if (C10_UNLIKELY(any_capture()) && is_capturing(*this)) {
-    // Whoever waits for a replay gets its warnings.
-    if (module_of(device_).emulated_capture == nullptr) job->captured_on_ = id_;
-  } else {
-    job->receiver_ = warning_receiver();
-  }
+  // Both are set every time: jobs are used again.
+  const bool is_captured = is_capturing(*this);
+  const bool is_replayed_by_plugin = is_captured && module_of(device_).emulated_capture == nullptr;
+  job->captured_on_ = is_replayed_by_plugin ? std::optional(id_) : std::nullopt;
+  // Whoever waits for a replay gets its warnings.
+  job->receiver_ = is_captured ? kAnyThread : warning_receiver();
   const Work work{.kind = Work::Kind::kHost, .stream = *this, .function = "host_func", .name = job->name()};
   submit(work, [&](uint64_t number) {
     job->sequence_ = number;

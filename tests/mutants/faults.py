@@ -531,7 +531,7 @@ ATEN = [
         "aten/shims/dropout.cpp",
         "p == 1 ? 0.0 : 1.0 / (1.0 - p)",
         "1.0 / (1.0 - p)",
-        "python/test_layers.py",
+        "python/test_nn_layers.py",
         "python/test_rng.py",
     ),
     fault(

@@ -1,7 +1,8 @@
 """A profile of graphs that are replayed: all of their work is seen, whoever replays and whoever times it."""
 
 import pytest
-from helpers import output_of
+import torch
+from helpers import capture, output_of
 from traces import Trace
 
 pytestmark = pytest.mark.accelerator("the CPU has no graphs")
@@ -65,3 +66,12 @@ def test_a_replay_is_one_span_where_events_time_it(names_of_work):
 @pytest.mark.parametrize("profiler", ["on", "off"])
 def test_every_piece_of_a_replay_of_torchplugs_own_is_seen(names_of_work, profiler):
     expect_all_work(names_of_work(TORCHPLUG_SIM_CAPTURE="off", TORCHPLUG_SIM_PROFILER=profiler))
+
+
+@pytest.mark.accelerator("jobs run on streams", only="sim")
+def test_what_was_captured_is_seen_once_when_it_is_used_again(device, module, trace_of):
+    x = torch.ones(4, device=device)
+    graph, _ = capture(module, lambda: [x.exp() for _ in range(8)])
+    graph.reset()
+    names = [span["name"] for span in trace_of(lambda: [x.exp() for _ in range(8)]).work]
+    assert len(names) == 8, names
