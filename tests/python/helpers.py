@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import torch
+import warm_interpreter
 
 TIMEOUT = 120  # seconds until a child process is taken to hang
 RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
@@ -133,12 +134,16 @@ def still_works(device):
 
 def run_python(code, *args, **env):
     """Runs code in a fresh interpreter, where `device` is the device of its first argument."""
-    prelude = "import sys\nimport torch\ndevice = torch.device(sys.argv[1])\n"
+    code = "import sys\nimport torch\ndevice = torch.device(sys.argv[1])\n" + textwrap.dedent(code)
+    args = [str(arg) for arg in args]
     here = os.path.dirname(os.path.abspath(__file__))
     path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path} | {name: str(env[name]) for name in env}
+    if not warm_interpreter.is_too_late_for(env):
+        return warm_interpreter.run(code, args, environment, TIMEOUT)
     return subprocess.run(
-        [sys.executable, "-c", prelude + textwrap.dedent(code), *map(str, args)],
-        env={**os.environ, "PYTHONPATH": path, **{name: str(value) for name, value in env.items()}},
+        [sys.executable, "-c", code, *args],
+        env=environment,
         capture_output=True,
         text=True,
         timeout=TIMEOUT,

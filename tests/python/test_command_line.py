@@ -217,11 +217,30 @@ def checks_of(answer):
     return {check["subject"]: check for check in answer["checks"]}
 
 
-def test_doctor_is_content_with_a_healthy_installation():
-    answer = json_of("doctor")
-    checks = checks_of(answer)
-    assert answer["healthy"] is True
-    assert {check["state"] for check in answer["checks"]} == {"ok"}
+@pytest.fixture(scope="module")
+def healthy():
+    return json_of("doctor")
+
+
+# One mistake each, beside which the others can be seen.
+MISTAKES = {
+    "TORCHPLUG_FALLBCK": "warn",
+    "TORCHPLUG_FALLBACK": "maybe",
+    "TORCHPLUG_DEVICE": "nonsense",
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+    "TORCHPLUG_SIM_DEVCES": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def mistaken():
+    return json_of("doctor", code=1, **MISTAKES)
+
+
+def test_doctor_is_content_with_a_healthy_installation(healthy):
+    checks = checks_of(healthy)
+    assert healthy["healthy"] is True
+    assert {check["state"] for check in healthy["checks"]} == {"ok"}
     assert torch.__version__ in checks["PyTorch"]["finding"]
     assert "2.11 to 2.13" in checks["PyTorch"]["finding"]
     assert torchplug.__version__ in checks["torchplug"]["finding"]
@@ -230,38 +249,38 @@ def test_doctor_is_content_with_a_healthy_installation():
         assert "results match the CPU" in checks[f"plugin {name}"]["finding"]
 
 
-def test_doctor_in_a_pipe_is_plain_text():
+def test_doctor_in_a_pipe_is_plain_text_with_every_variable_there_is():
     code, output, errors = torchplug_command("doctor", COLUMNS="80")
     assert code == 0 and errors == "" and "\x1b" not in output and output.isascii()
     assert all(len(line) <= 80 for line in output.splitlines())
     assert output.endswith("No problems found.\n")
+    words = " ".join(output.split())
+    for name in [row.name for row in _settings.table()] + ["TORCHPLUG_SIM_MEMORY"]:
+        assert name in words
 
 
 @pytest.mark.parametrize(
-    ("environment", "subject", "words"),
+    ("subject", "words"),
     [
-        ({"TORCHPLUG_FALLBCK": "warn"}, "TORCHPLUG_FALLBCK", "Did you mean TORCHPLUG_FALLBACK?"),
-        ({"TORCHPLUG_FALLBACK": "maybe"}, "TORCHPLUG_FALLBACK", "allow, warn, error"),
-        ({"TORCHPLUG_DEVICE": "nonsense"}, "choice", "'nonsense'"),
-        ({"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "autoload", "Unset it"),
+        ("TORCHPLUG_FALLBCK", "Did you mean TORCHPLUG_FALLBACK?"),
+        ("TORCHPLUG_FALLBACK", "allow, warn, error"),
+        ("choice", "'nonsense'"),
+        ("autoload", "Unset it"),
+        ("TORCHPLUG_SIM_DEVCES", "Did you mean TORCHPLUG_SIM_DEVICES?"),
     ],
-    ids=["unknown_variable", "bad_value", "unknown_device", "autoload_off"],
+    ids=["unknown_variable", "bad_value", "unknown_device", "autoload_off", "option_of_a_plugin"],
 )
-def test_doctor_says_what_to_do(environment, subject, words):
-    answer = json_of("doctor", code=1, **environment)
-    check = checks_of(answer)[subject]
-    assert answer["healthy"] is False and check["state"] == "error" and words in check["advice"]
+def test_doctor_says_what_to_do(mistaken, subject, words):
+    check = checks_of(mistaken)[subject]
+    assert mistaken["healthy"] is False and check["state"] == "error" and words in check["advice"]
 
 
-def test_doctor_does_not_blame_the_vendor_for_a_setting():
-    checks = checks_of(json_of("doctor", code=1, TORCHPLUG_LAYERS="nonsense"))
-    assert "'nonsense'" in checks["plugin sim"]["finding"] and not checks["plugin sim"]["advice"]
-
-
-def test_doctor_finds_a_mistyped_option_of_a_plugin_that_cannot_be_loaded():
+def test_doctor_blames_the_setting_for_which_a_plugin_cannot_be_loaded():
     environment = {"TORCHPLUG_SIM_DEVCES": "1", "TORCHPLUG_LAYERS": "nonsense"}
-    check = checks_of(json_of("doctor", code=1, **environment))["TORCHPLUG_SIM_DEVCES"]
-    assert check["state"] == "error" and "TORCHPLUG_SIM_DEVICES?" in check["advice"]
+    checks = checks_of(json_of("doctor", code=1, **environment))
+    assert "'nonsense'" in checks["plugin sim"]["finding"] and not checks["plugin sim"]["advice"]
+    mistyped = checks["TORCHPLUG_SIM_DEVCES"]
+    assert mistyped["state"] == "error" and "TORCHPLUG_SIM_DEVICES?" in mistyped["advice"]
 
 
 def test_doctor_knows_every_variable_of_the_table():
@@ -276,24 +295,19 @@ def test_doctor_knows_every_variable_of_the_table():
     assert listed["TORCHPLUG_SIM_DEVICES"]["reader"] == "plugin sim"
 
 
-def test_doctor_prints_every_variable_there_is():
-    _, output, _ = torchplug_command("doctor", COLUMNS="80")
-    words = " ".join(output.split())
-    for name in [row.name for row in _settings.table()] + ["TORCHPLUG_SIM_MEMORY"]:
-        assert name in words
-
-
-def test_doctor_finds_a_mistyped_option_of_a_plugin():
-    answer = json_of("doctor", code=1, TORCHPLUG_SIM_DEVCES="1")
-    check = checks_of(answer)["TORCHPLUG_SIM_DEVCES"]
-    assert check["state"] == "error" and "Did you mean TORCHPLUG_SIM_DEVICES?" in check["advice"]
-
-
-def test_doctor_tells_which_of_pytorchs_variables_are_set_but_no_secrets():
-    variables = {"PYTORCH_ALLOC_CONF": "max_split_size_mb:64", "TORCH_HUB_PASSWORD": "hunter2"}
+def test_doctor_tells_what_is_set_for_pytorch_and_for_plugins_but_no_secrets():
+    variables = {
+        "PYTORCH_ALLOC_CONF": "max_split_size_mb:64",
+        "TORCH_HUB_PASSWORD": "hunter2",
+        "TORCHPLUG_SIM_DEVICES": "1",
+        "TORCHPLUG_DEVICE": "sim",
+    }
     checks = checks_of(json_of("doctor", **variables))
     assert checks["PYTORCH_ALLOC_CONF"]["finding"] == "max_split_size_mb:64"
     assert "hunter2" not in str(checks) and "TORCH_HUB_PASSWORD" in checks
+    assert checks["TORCHPLUG_SIM_DEVICES"]["finding"] == "1"
+    assert "TORCHPLUG_DEVICE is a name" in checks["choice"]["finding"]
+    assert checks["plugin sim"]["finding"].startswith("1 device;")
 
 
 def test_doctor_works_where_the_core_cannot_be_loaded(tmp_path):
@@ -312,13 +326,6 @@ def test_doctor_does_not_blame_the_vendor_for_a_busy_machine():
     facts = {"name": "acme", "package": "vendor-acme", "error": "It did not load.", "late": True}
     assert "machine is busy" in doctor.check_plugin(facts).advice
     assert "machine" not in doctor.check_plugin(facts | {"late": False}).advice
-
-
-def test_doctor_knows_the_variables_of_plugins():
-    checks = checks_of(json_of("doctor", TORCHPLUG_SIM_DEVICES="1", TORCHPLUG_DEVICE="sim"))
-    assert checks["TORCHPLUG_SIM_DEVICES"]["finding"] == "1"
-    assert "TORCHPLUG_DEVICE is a name" in checks["choice"]["finding"]
-    assert checks["plugin sim"]["finding"].startswith("1 device;")
 
 
 def test_doctor_prints_nothing_private(tmp_path):

@@ -65,3 +65,21 @@ assert interface.current_stream() != stream
 """,
         device,
     )
+
+
+def test_models_run_without_the_import_of_pytorchs_compiler(device):
+    """It takes seconds, and the CPU needs it as little."""
+    output_of(
+        """
+from torch import nn
+
+layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, activation="gelu")
+images = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten())
+words = nn.Sequential(nn.Embedding(10, 16), layer, nn.ReLU(inplace=True), nn.Linear(16, 4))
+with torch.no_grad():
+    images.eval().to(device)(torch.randn(2, 3, 8, 8, device=device)).softmax(1).cpu()
+    words.eval().to(device)(torch.arange(5, device=device)[None]).argmax(-1).cpu()
+assert "torch._dynamo" not in sys.modules
+""",
+        device,
+    )

@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
+#include <ATen/ops/clamp_min_ops.h>
 #include <ATen/ops/empty_strided.h>
 
 #include <algorithm>
@@ -40,6 +41,18 @@ std::vector<OutputShape> shape_by_meta(const OperatorFacts& facts, Arguments arg
   }
   facts.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
   return shapes_of(stack);
+}
+
+// relu's meta kernel is Python, whose first call imports PyTorch's compiler: seconds. The CPU's kernel is
+// clamp_min, which is structured.
+bool is_clamp(const OperatorFacts& facts, Arguments arguments) {
+  return facts.handle.operator_name().name == "aten::relu" &&
+         arguments.front().toTensor().scalar_type() != at::kBool;
+}
+
+std::vector<OutputShape> shape_clamp(const at::Tensor& self) {
+  const ShapingScope scope;
+  return {OutputShape::of(at::_ops::clamp_min::redispatch(kShapeKey, self, 0))};
 }
 
 std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments arguments,
@@ -106,6 +119,7 @@ torch::jit::Stack shape_structured(const OperatorFacts& facts, Arguments argumen
 
 std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
   if (facts.is_structured) return shapes_of(shape_structured(facts, arguments));
+  if (is_clamp(facts, arguments)) return shape_clamp(arguments.front().toTensor());
   const at::DisableRecordFunctionGuard unseen;
   const HostScope scope;
   try {

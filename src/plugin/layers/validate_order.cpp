@@ -206,11 +206,13 @@ void Order::wait(plug_event event, int32_t device, plug_stream stream) {
 
 // ---- captures ----
 
+bool Order::is_capturing(int32_t device, plug_stream stream) {
+  std::lock_guard lock(lock_);
+  return capturing_.contains({device, stream});
+}
+
 void Order::check_capture_begin(int32_t device, plug_stream stream) {
-  {
-    std::lock_guard lock(lock_);
-    if (!capturing_.contains({device, stream})) return;
-  }
+  if (!is_capturing(device, stream)) return;
   violate(Rule::kCaptureOrder,
           "capture_begin was given a stream" + of_device(device) + " that is already capturing.");
 }
@@ -222,10 +224,7 @@ void Order::begin_capture(int32_t device, plug_stream stream) {
 }
 
 void Order::check_capture_end(int32_t device, plug_stream stream) {
-  {
-    std::lock_guard lock(lock_);
-    if (capturing_.contains({device, stream})) return;
-  }
+  if (is_capturing(device, stream)) return;
   violate(Rule::kCaptureOrder,
           "capture_end was given a stream" + of_device(device) + " that is not capturing.");
 }

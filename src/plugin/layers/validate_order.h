@@ -105,6 +105,7 @@ class Order {
   static bool is_inside_job();
 
  private:
+  bool is_capturing(int32_t device, plug_stream stream);
   using StreamKey = std::pair<int32_t, plug_stream>;
   struct Stream {
     int32_t device;
