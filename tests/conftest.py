@@ -36,7 +36,7 @@ def shares_a_fixture(item):
 def pytest_collection_modifyitems(items):
     for item in items:
         if shares_a_fixture(item):  # made by one worker alone
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
         for mark in item.iter_markers("accelerator"):
             reason = mark.args[0]
             only = mark.kwargs.get("only", NAME)
