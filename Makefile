@@ -17,8 +17,8 @@ JOBS := $(shell nproc)
 DEVICES := devices/sim examples/hello
 
 CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
-# Threads that wait leave the processors to the other workers.
-PYTEST = OMP_WAIT_POLICY=passive $(BIN)/pytest -n $(JOBS) --dist loadgroup
+# Threads that wait leave the processors to the other workers; what a file prepares for its tests is made once.
+PYTEST = OMP_WAIT_POLICY=passive $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # Run once more with every call into the plugin checked.
 VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy graphs training)
 

@@ -26,17 +26,8 @@ def pytest_configure(config):
         raise pytest.UsageError("there is no device: install torchplug, set TORCHPLUG_DEVICE")
 
 
-def shares_a_fixture(item):
-    """Whether others of its file use the same object, which may have taken long to make."""
-    definitions = item._fixtureinfo.name2fixturedefs.values()
-    return any(found[-1].scope == "module" for found in definitions)
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items):
     for item in items:
-        if shares_a_fixture(item):  # made by one worker alone
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
         for mark in item.iter_markers("accelerator"):
             reason = mark.args[0]
             only = mark.kwargs.get("only", NAME)

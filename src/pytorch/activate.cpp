@@ -43,7 +43,7 @@ void release_caches() {
     DeviceAllocator::instance().emptyCache();
     host_allocator().empty_cache();
   } catch (const std::exception&) {
-    return;  // of a device that is lost, say: what could not be given back is listed
+    return;  // of a device that is lost, say: what could not be released is listed
   }
 }
 

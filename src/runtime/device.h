@@ -3,7 +3,7 @@
 // TORCHPLUG_VISIBLE_DEVICES says which of the plugin's devices there are for PyTorch, and in which order.
 // A device is opened at its first use. After fork() the child may use a device only if the parent
 // never opened one; otherwise every use is an error that says so. A device that was lost (PLUG_LOST) stays
-// lost: every use of it is that error, and what it gave is given back in silence.
+// lost: every use of it is that error, and what it gave is released in silence.
 
 #include <c10/core/Device.h>
 #include <c10/macros/Macros.h>
@@ -78,7 +78,7 @@ void unchecked_set_current_device(DeviceIndex device) noexcept;
 inline void ensure_open(DeviceIndex device);
 inline bool is_open(DeviceIndex device) noexcept;
 inline bool is_lost(DeviceIndex device) noexcept;
-// Whether what the plugin gave for the device may be given back: it is open, or lost.
+// Whether what the plugin gave for the device may be released: it is open, or lost.
 inline bool may_give_back(DeviceIndex device) noexcept;
 bool is_forked() noexcept;
 // Arranges for the plugin to be shut down when the process ends, and for failures nobody saw to be printed.

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from ranks import LIMIT
+
+pytestmark = pytest.mark.accelerator("the scripts are the same on every device", only="sim")
 
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
 QUIET = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}

@@ -18,6 +18,8 @@ from .faults import FAULTS
 from .report import CaseResult, Report
 from .sweep import main, sweep
 
+pytestmark = pytest.mark.accelerator("it chooses its devices, so once is enough", only="sim")
+
 SWEEP = Path(__file__).with_name("sweep.py")
 PACKAGE = Path(__file__).parent.name
 FAULTY = f"{PACKAGE}.faults:Faulty"

@@ -4,8 +4,11 @@ import os
 import subprocess
 import sys
 
+import warm_interpreter
+
 from torchplug import _plugins
 
+TIMEOUT = 120  # seconds
 PLUGINS = _plugins.installed_plugins()
 HELLO, SIM = PLUGINS["hello"].resolve(), PLUGINS["sim"].resolve()
 
@@ -18,20 +21,27 @@ assert torch._C._get_accelerator().type != "privateuseone"
 """Fails if a device was registered."""
 
 
-def run(code, choice=None, *flags, path=None, **environment):
-    """Runs code in a fresh interpreter; returns its standard output and standard error."""
+def run(code, choice=None, *flags, path=None, fresh=False, **environment):
+    """Runs code in an interpreter of its own; returns its standard output and standard error.
+
+    `fresh`: `import torch` is done there too. Otherwise all that comes after PyTorch itself, if the code begins with it.
+    """
     env = {k: v for k, v in os.environ.items() if not k.startswith("TORCHPLUG_")} | environment
     if choice is not None:
-        env["TORCHPLUG_DEVICE"] = choice
+        env["TORCHPLUG_DEVICE"] = str(choice)
     if path is not None:
         env["PYTHONPATH"] = str(path)
-    result = subprocess.run(
-        [sys.executable, *flags, "-c", code],
-        check=False,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    begins_with_torch = code.lstrip().startswith(("import torch;", "import torch\n"))
+    if fresh or flags or not begins_with_torch or warm_interpreter.is_too_late_for(environment):
+        result = subprocess.run(
+            [sys.executable, *flags, "-c", code],
+            check=False,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
+    else:
+        result = warm_interpreter.run(code, [], env, TIMEOUT)
     assert result.returncode == 0, result.stderr
     return result.stdout.strip(), result.stderr

@@ -6,6 +6,8 @@ from vendors import REFUSES, compile_plugin, install, install_device
 
 from torchplug import _device
 
+pytestmark = pytest.mark.accelerator("it chooses its devices, so once is enough", only="sim")
+
 # ---- names that are taken ----
 
 

@@ -13,6 +13,8 @@ from vendors import compile_plugin, install, install_device
 import torchplug
 from torchplug import _C, _plugins
 
+pytestmark = pytest.mark.accelerator("it chooses its devices, so once is enough", only="sim")
+
 MAPPED = "print('sim.so' in open('/proc/self/maps').read())"
 
 
@@ -22,7 +24,7 @@ MAPPED = "print('sim.so' in open('/proc/self/maps').read())"
 @pytest.mark.parametrize("name", ["sim", "hello"])
 def test_import_torch_is_enough(name):
     code = f"import torch; print(torch.ones(2, device='{name}').sum().item())"
-    assert run(code, name) == ("2.0", "")
+    assert run(code, name, fresh=True) == ("2.0", "")
 
 
 def test_none_loads_nothing():

@@ -12,6 +12,8 @@ from vendors import compile_plugin, install, install_device
 
 from torchplug import _plugins, _settings
 
+pytestmark = pytest.mark.accelerator("it chooses its devices, so once is enough", only="sim")
+
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = {setting.name: setting for setting in _settings.table()}
 VARIABLE = re.compile(r"TORCHPLUG_[A-Z][A-Z_]*[A-Z]")
