@@ -8,7 +8,6 @@ import textwrap
 import torch
 
 TIMEOUT = 120  # seconds until a child process is taken to hang
-RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 
 def map_tensors(fn, value):
