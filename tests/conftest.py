@@ -13,6 +13,7 @@ import torch
 
 import torchplug._C
 
+RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 NAME = os.environ.get("TORCHPLUG_TEST_DEVICE") or torch._C._get_privateuse1_backend_name()
 
 
@@ -21,6 +22,11 @@ def pytest_configure(config):
         "markers",
         "accelerator(reason, only=name): a promise the CPU standing in for the device does not "
         "make; with `only`, one that only the device of that name makes",
+    )
+    config.addinivalue_line(
+        "markers",
+        "pytorch(reason, since=(2, 13)): a test of what PyTorch has from that release on; the reason "
+        "says what is otherwise before",
     )
     if NAME == "privateuseone":
         raise pytest.UsageError("there is no device: install torchplug, set TORCHPLUG_DEVICE")
@@ -35,6 +41,11 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=f"the CPU stands in: {reason}"))
             elif only != NAME:
                 item.add_marker(pytest.mark.skip(reason=f"a promise of {only} alone: {reason}"))
+        for mark in item.iter_markers("pytorch"):
+            since = mark.kwargs["since"]
+            if since > RELEASE:
+                name = ".".join(map(str, since))
+                item.add_marker(pytest.mark.skip(reason=f"before PyTorch {name}: {mark.args[0]}"))
 
 
 @pytest.fixture(scope="session")

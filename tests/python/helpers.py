@@ -9,7 +9,6 @@ import torch
 import warm_interpreter
 
 TIMEOUT = 120  # seconds until a child process is taken to hang
-RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 
 def map_tensors(fn, value):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import warm_interpreter
 
@@ -21,16 +22,21 @@ assert torch._C._get_accelerator().type != "privateuseone"
 """Fails if a device was registered."""
 
 
+def search_path(path=None):
+    """PYTHONPATH of a process in which devices are chosen as on a machine without a GPU."""
+    folders = [path, Path(__file__).resolve().parent / "alone"]
+    return os.pathsep.join(str(folder) for folder in folders if folder is not None)
+
+
 def run(code, choice=None, *flags, path=None, fresh=False, **environment):
     """Runs code in an interpreter of its own; returns its standard output and standard error.
 
     `fresh`: `import torch` is done there too. Otherwise all that comes after PyTorch itself, if the code begins with it.
     """
     env = {k: v for k, v in os.environ.items() if not k.startswith("TORCHPLUG_")} | environment
+    env["PYTHONPATH"] = search_path(path)
     if choice is not None:
         env["TORCHPLUG_DEVICE"] = str(choice)
-    if path is not None:
-        env["PYTHONPATH"] = str(path)
     begins_with_torch = code.lstrip().startswith(("import torch;", "import torch\n"))
     if fresh or flags or not begins_with_torch or warm_interpreter.is_too_late_for(environment):
         result = subprocess.run(

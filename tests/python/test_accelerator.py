@@ -298,9 +298,7 @@ def test_the_current_stream_names_its_device(device):
 # ---- memory ----
 
 
-@pytest.mark.skipif(
-    not hasattr(torch.accelerator, "empty_host_cache"), reason="from PyTorch 2.12 on"
-)
+@pytest.mark.pytorch("there is no torch.accelerator.empty_host_cache", since=(2, 12))
 def test_host_memory_can_be_given_back(device):
     x = torch.zeros(MIB).pin_memory()
     del x

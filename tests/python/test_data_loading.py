@@ -82,7 +82,10 @@ class TestPinnedMemory:
     def test_a_view_of_pinned_memory_is_pinned(self):
         pinned = torch.arange(10.0).pin_memory()
         assert pinned[3:7].is_pinned()
-        assert pinned.untyped_storage().is_pinned()
+
+    @pytest.mark.pytorch("a storage is asked whether CUDA has pinned it", since=(2, 13))
+    def test_the_storage_of_pinned_memory_is_pinned(self):
+        assert torch.arange(10.0).pin_memory().untyped_storage().is_pinned()
 
     def test_device_memory_is_not_pinned(self, device):
         assert not torch.zeros(4, device=device).is_pinned()

@@ -9,7 +9,7 @@ import weakref
 import numpy
 import pytest
 import torch
-from helpers import RELEASE, assert_equal
+from helpers import assert_equal
 from torch.utils.dlpack import DLDeviceType, to_dlpack
 
 import torchplug.testing
@@ -298,9 +298,7 @@ class ExchangeAPI(ctypes.Structure):
 
 @pytest.fixture
 def exchange():
-    capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
-    if capsule is None:
-        pytest.skip("this PyTorch has no interface for C")
+    capsule = torch.Tensor.__dlpack_c_exchange_api__
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return ExchangeAPI.from_address(pointer(capsule, b"dlpack_exchange_api"))
@@ -328,7 +326,7 @@ def test_c_carries_a_tensor_without_a_copy(device, exchange):
 
 
 @pytest.mark.accelerator("streams are real or absent", only="sim")
-@pytest.mark.skipif(RELEASE < (2, 12), reason="PyTorch tells C of CUDA's streams only")
+@pytest.mark.pytorch("C is told of CUDA's streams only", since=(2, 12))
 def test_c_learns_the_current_stream(device, module, exchange):
     side, seen = module.Stream(), ctypes.c_void_p()
     with module.stream(side):

@@ -108,7 +108,7 @@ with torch.random.fork_rng(), torch.autocast("cpu", torch.bfloat16):
     for batch in DataLoader(torch.ones(8, 4), batch_size=4):
         model(batch).sum().backward()
 optimizer.step()
-with torch.profiler.profile() as profile:
+with torch.profiler.profile(acc_events=True) as profile:  # else PyTorch 2.11 warns
     torch.ones(3).sum()
 print(torch.get_rng_state().numel() > 0, len(profile.events()) > 0)
 """

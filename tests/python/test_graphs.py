@@ -333,7 +333,7 @@ def test_a_stream_of_another_device_cannot_join(device, other_device, module):
 # ---- the rest ----
 
 
-@pytest.mark.skipif(not hasattr(torch.accelerator, "Graph"), reason="from PyTorch 2.12 on")
+@pytest.mark.pytorch("there is no torch.accelerator.Graph", since=(2, 12))
 class TestAcceleratorGraph:
     def test_it_captures_and_replays(self, device, module):
         x = torch.zeros(10, device=device)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import RELEASE
 from interpreter import HELLO, NAME, PLUGINS, SIM, UNTOUCHED, run
 from vendors import compile_plugin, install, install_device
 
@@ -385,7 +384,7 @@ torch.nn.Linear(4, 2).to("{name}")(torch.ones(3, 4, device="{name}")).sum().back
         assert run(code, name) == ("", "")
 
 
-@pytest.mark.skipif(RELEASE < (2, 13), reason="PyTorch 2.11 leaves no such object")
+@pytest.mark.pytorch("2.11 leaves no such object", since=(2, 13))
 def test_finish_backward_is_still_needed():
     """Fails when PyTorch no longer leaves a Python object with autograd's threads."""
     source = inspect.getsource(torch.autograd.graph._engine_run_backward)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import RELEASE
 from torch.profiler import ProfilerActivity, profile, record_function
 from traces import ON_DEVICE, end, rows, within
 
@@ -23,8 +22,11 @@ SLACK = 2000  # microseconds that the clocks may have been read apart on a machi
 
 def test_the_device_is_among_the_supported_activities(device):
     assert ProfilerActivity.PrivateUse1 in torch.profiler.supported_activities()
-    if RELEASE >= (2, 12):  # before, PyTorch has one name for all devices
-        assert device.type.upper() in str(ProfilerActivity.PrivateUse1)
+
+
+@pytest.mark.pytorch("the activity has one name for all devices", since=(2, 12))
+def test_the_activity_is_named_after_the_device(device):
+    assert device.type.upper() in str(ProfilerActivity.PrivateUse1)
 
 
 def test_a_profile_without_arguments_traces_the_device(square, trace_of):

@@ -1,10 +1,8 @@
 """A profile from its beginning to its end: schedules, what is chosen, forks, errors, other profilers."""
 
-import inspect
-
 import pytest
 import torch
-from helpers import RELEASE, output_of, still_works
+from helpers import output_of, still_works
 from torch.profiler import ProfilerActivity, profile, schedule
 from traces import ACTIVITIES, Trace, rows
 
@@ -82,13 +80,11 @@ def test_the_vendors_profiler_can_be_switched_as_cudas(square, module, trace_of)
     assert len(trace_of(body).of("kernel")) == 2
 
 
+@pytest.mark.pytorch("traces are written in C++ only", since=(2, 13))
 def test_python_can_write_the_trace_too(square, trace_of, tmp_path):
     profiler = trace_of(square.relu).profiler
-    inner = profiler.profiler
-    if "use_python_export" not in inspect.signature(inner.export_chrome_trace).parameters:
-        pytest.skip("this PyTorch writes traces in C++ only")
     path = tmp_path / "python.json"
-    inner.export_chrome_trace(str(path), use_python_export=True)
+    profiler.profiler.export_chrome_trace(str(path), use_python_export=True)
     (kernel,) = Trace(path).of("kernel")
     assert "relu" in kernel["name"]
 
@@ -108,16 +104,13 @@ def test_a_profile_of_the_device_alone_has_its_work(square, trace_of):
     assert trace.of("cpu_op") == []
 
 
+@pytest.mark.pytorch("whole groups are chosen only", since=(2, 12))
 @pytest.mark.parametrize("kind", ["GPU_MEMCPY", "CONCURRENT_KERNEL"])
 def test_kinds_of_work_can_be_chosen(square, trace_of, kind):
     def body():
         square.relu().cpu()
 
-    try:
-        trace = trace_of(body, activities=[{ProfilerActivity.PrivateUse1: [kind]}])
-    except (TypeError, AttributeError):
-        pytest.skip("this PyTorch chooses whole groups only")
-    (work,) = trace.work
+    (work,) = trace_of(body, activities=[{ProfilerActivity.PrivateUse1: [kind]}]).work
     assert work["cat"] == {"GPU_MEMCPY": "gpu_memcpy", "CONCURRENT_KERNEL": "kernel"}[kind]
 
 
@@ -130,9 +123,7 @@ def test_profiles_may_follow_each_other_with_and_without_work(square, trace_of):
     assert trace_of(lambda: None).work == []
 
 
-@pytest.mark.skipif(
-    RELEASE < (2, 12), reason="PyTorch's own profiles cannot be nested, on any device"
-)
+@pytest.mark.pytorch("profiles cannot be nested, on any device", since=(2, 12))
 def test_a_second_profile_within_one_takes_over_as_on_the_cpu_and_the_next_is_whole(
     square, trace_of
 ):

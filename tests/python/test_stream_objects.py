@@ -26,8 +26,7 @@ def test_a_stream_has_the_attributes_of_cudas(module, device, other_device):
         stream_id=stream.stream_id, device_index=1, device_type=stream.device_type
     )
     assert generic == stream and hash(generic) == hash(stream)
-    if hasattr(torch.Stream, "native_handle"):  # not yet in every PyTorch
-        assert generic.native_handle == handle
+    assert generic.native_handle == handle
 
 
 def test_streams_and_events_have_every_name_that_cudas_have(module):

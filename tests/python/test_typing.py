@@ -18,6 +18,7 @@ PACKAGE = Path(torchplug.__file__).parent
 
 def mypy(folder, code):
     """What mypy --strict says of a user's program."""
+    pytest.importorskip("mypy")
     program = folder / "program.py"
     program.write_text(textwrap.dedent(code))
     site = PACKAGE.parent

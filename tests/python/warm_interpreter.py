@@ -7,6 +7,7 @@ the device as `import torch` would, runs the code as `python -c` does, and ends 
 import atexit
 import json
 import os
+import runpy
 import signal
 import socket
 import subprocess
@@ -110,9 +111,12 @@ def become(args, environment):
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]
     os.environ.update(environment)
-    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:1] = ["", *filter(None, paths)]
+    paths = list(filter(None, environment.get("PYTHONPATH", "").split(os.pathsep)))
+    sys.path[:1] = ["", *paths]
     sys.argv = ["-c", *args]
+    for path in paths:
+        if os.path.exists(first := os.path.join(path, "sitecustomize.py")):
+            runpy.run_path(first)
     if environment.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "1":
         torch._import_device_backends()
 
