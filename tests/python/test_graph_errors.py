@@ -125,6 +125,25 @@ def test_misuse_is_told(device, module):
 
 
 @pytest.mark.accelerator("hello has one stream", only="sim")
+def test_a_capture_ends_on_the_stream_it_began_on(device, module):
+    graph, began, other = module.Graph(), module.Stream(), module.Stream()
+    x = torch.zeros(10, device=device)
+    on_capture_stream(module, lambda: x + 1)
+    with module.stream(began):
+        graph.capture_begin()
+        y = x + 1
+        with (
+            pytest.raises(RuntimeError, match="ends on the stream it began on"),
+            module.stream(other),
+        ):
+            graph.capture_end()
+        graph.capture_end()
+    x.fill_(2)
+    graph.replay()
+    assert_equal(y, torch.full((10,), 3.0))
+
+
+@pytest.mark.accelerator("hello has one stream", only="sim")
 def test_a_capture_on_the_default_stream_is_refused(device, module):
     with pytest.raises(RuntimeError, match="not on the default stream"):
         module.Graph().capture_begin()

@@ -368,3 +368,15 @@ def test_an_operator_of_another_library_may_shape_its_result_by_data(device):
             assert result.tolist() == x[x > 0].tolist()
     finally:
         library._destroy()
+
+
+def test_an_operator_of_another_library_that_is_defined_anew_is_the_new_one(device):
+    x = torch.tensor([1.0, -2.0])
+    for use in (torch.neg, torch.square):
+        library = torch.library.Library("torchplug_test", "DEF")
+        library.define("changing(Tensor x) -> Tensor")
+        library.impl("changing", use, "CPU")
+        try:
+            assert_equal(torch.ops.torchplug_test.changing(x.to(device)), use(x))
+        finally:
+            library._destroy()
