@@ -31,6 +31,10 @@ FORBIDDEN = {
         lambda module, x: torch.special.bessel_j0(x.reshape(2, 2)),
         "bessel_j0.*Run the step once before capturing it, so that every operator has a plan",
     ),
+    "host_index": (
+        lambda module, x: x.index_put_((torch.tensor([1, 0]),), x[:2]),
+        "index_put_.*CPU tensor as argument.*Copy the tensor to the device",
+    ),
     "replay": (None, "(?i)replaying a graph"),
     "nested": (lambda module, x: module.Graph().capture_begin(), "already capturing a graph"),
 }
