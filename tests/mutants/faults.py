@@ -38,7 +38,6 @@ BASE = [
         "setting.kind != SettingKind::kText",
         "true",
         "core_tests:Settings.*",
-        "python/test_visible_devices.py",
     ),
     fault("base/settings.cpp", "c == '.'", "false", "core_tests:Settings.*"),
 ]
@@ -178,15 +177,15 @@ RUNTIME = [
     fault("runtime/event.cpp", "capture->join(stream);", "", "core_tests:Capture.*"),
     fault(
         "runtime/failure.cpp",
-        "if (kept.failure != nullptr || !kept.lost.empty()) return;",
         "if (!kept.lost.empty()) return;",
-        "core_tests:Failure.*",
+        "",
+        "core_tests:Loss.*:Failure.*",
     ),
     fault(
         "runtime/failure.cpp",
-        "kept.pending.store(!kept.lost.empty(), std::memory_order_release);",
-        "kept.pending.store(false, std::memory_order_release);",
-        "core_tests:Loss.*:Failure.*",
+        "if (kept.failure != nullptr || !kept.lost.empty()) return;",
+        "if (!kept.lost.empty()) return;",
+        "core_tests:Failure.*",
     ),
     fault("runtime/generator.cpp", "draw.offset / 4 + 1", "1", "core_tests:Generator.*"),
     fault(
@@ -230,7 +229,6 @@ RUNTIME = [
         "if (C10_UNLIKELY(launch_blocking())) work.stream.synchronize_if_blocking();",
         "",
         "core_tests:Failure.*",
-        "python/test_warnings.py::test_blocking_launches_warn_in_the_call",
     ),
 ]
 
@@ -261,23 +259,21 @@ MEMORY = [
     ),
     fault(
         "memory/device_memory.cpp",
-        "if (--found->second->users > 0) return;",
-        "--found->second->users;",
-        "allocator_tests:PrivatePool.*",
-        "python/test_graph_memory.py",
-    ),
-    fault(
-        "memory/device_memory.cpp",
         "redirections_.empty() && !rounds_to_divisions()",
         "!rounds_to_divisions()",
         "allocator_tests:PrivatePool.*",
-        "python/test_graph_memory.py",
     ),
     fault(
         "memory/device_memory_growth.cpp",
         "bytes <= most && reserved <= most - bytes",
         "bytes <= most",
         "allocator_tests:MemoryLimits.*",
+    ),
+    fault(
+        "memory/device_memory_growth.cpp",
+        "pool->users == 0 && (!only || id == *only)",
+        "!only || id == *only",
+        "allocator_tests:PrivatePool.*",
     ),
     fault(
         "memory/free_blocks.cpp",
@@ -289,7 +285,7 @@ MEMORY = [
         "memory/free_blocks.cpp",
         "if (rest->view != nullptr) rest->view += bytes;",
         "",
-        "python/test_training.py",
+        "python/test_training.py::test_every_loss_is_the_cpus",
     ),
     fault(
         "memory/host_allocator.cpp",
@@ -321,14 +317,14 @@ SHARING = [
     fault(
         "sharing/ipc.cpp",
         "if (--allocation->second.storages == 0) allocations_.erase(allocation);",
-        "allocations_.erase(allocation);",
-        "python/test_multiprocessing.py",
+        "--allocation->second.storages;",
+        "python/test_multiprocessing.py::test_no_descriptor_is_left_open",
     ),
     fault(
         "sharing/ipc.cpp",
         "take_back_copy(reference);",
         "",
-        "python/test_multiprocessing.py",
+        "python/test_multiprocessing.py::test_what_comes_back_is_what_was_sent",
     ),
     fault(
         "sharing/reference_count.cpp",
@@ -382,34 +378,33 @@ ATEN = [
     ),
     fault(
         "aten/register.cpp",
-        "!handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd)",
-        "true",
-        "python/test_composites.py",
+        "is_shim(binding.operator_handle)",
+        "false",
+        "python/test_odd_kernels.py::test_a_kernel_of_no_use_is_named_with_the_reason",
     ),
     fault(
         "aten/tensor/copy_on_write.cpp",
         "storage.mutable_data();",
         "",
-        "python/test_copy_on_write.py",
+        "python/test_copy_on_write.py::test_a_write_of_either_leaves_the_other_as_it_was",
     ),
     fault(
         "aten/tensor/storage.cpp",
         "static_cast<size_t>(tensor.storage_offset())",
         "size_t{0}",
-        "python/test_views.py",
+        "python/test_views.py::test_resize_with_an_offset",
     ),
     fault(
         "aten/tensor/transfer.cpp",
-        "if (host.is_neg()) copy._set_neg(true);",
-        "",
-        HELLO + "python/test_sparse_and_complex.py",
+        "has_pinned || is_emulated",
+        "has_pinned",
+        HELLO + "python/test_graphs.py::test_pinned_memory_is_read_and_written_at_each_replay",
     ),
     fault(
         "aten/host/host_alias.cpp",
         "strides[d] != alias_strides[d]",
         "false",
-        "python/test_plans.py",
-        "plan_tests:*",
+        "python/test_plans.py::test_a_change_between_two_calls_is_seen",
     ),
     fault(
         "aten/host/loan.cpp",
@@ -428,6 +423,13 @@ ATEN = [
         "overwrites[i] && tensor.is_non_overlapping_and_dense()",
         "overwrites[i]",
         HELLO + "python/test_operators_ways.py::TestStagedBytes",
+    ),
+    fault(
+        "aten/plan/by_operator.h",
+        "*entry.schema == handle.schema()",
+        "true",
+        "python/test_operators_ways.py::"
+        "test_an_operator_of_another_library_that_is_defined_anew_is_the_new_one",
     ),
     fault(
         "aten/plan/plan_cache.h",
@@ -490,7 +492,8 @@ ATEN = [
         "aten/fallback/host_kernel.cpp",
         "if (!facts_.is_aten || !facts_.returns_tensors || key.has_host_tensor()) return false;",
         "if (!facts_.is_aten || !facts_.returns_tensors) return false;",
-        "python/test_asynchrony.py::test_a_host_index_may_change_once_the_operator_was_called",
+        "python/test_graph_errors.py::"
+        "test_what_cannot_be_captured_says_so_and_the_device_goes_on[host_index]",
     ),
     fault(
         "aten/fallback/operator_job.cpp",
@@ -503,21 +506,19 @@ ATEN = [
         "aten/fallback/typed_job.h",
         "if (!stayed) look_ = 0;",
         "",
-        "operator_tests:*",
-        "python/test_asynchrony.py",
+        "python/test_plans.py::test_a_kernel_of_the_cpus_may_keep_what_it_was_given",
     ),
     fault(
         "aten/fallback/whole_copy.cpp",
         "shell.set_coalesced(host.is_coalesced());",
         "",
-        "python/test_sparse_and_complex.py",
-        "python/test_sparse_layouts.py",
+        "python/test_sparse_layouts.py::test_operations",
     ),
     fault(
         "aten/op/operator_kernel.cpp",
         "if (facts_.writes_any) own_written(torch::jit::last(stack, facts_.argument_count));",
         "",
-        "python/test_copy_on_write.py",
+        "python/test_copy_on_write.py::test_a_write_of_either_leaves_the_other_as_it_was",
     ),
     fault(
         "aten/op/operator_kernel.cpp",
@@ -526,17 +527,10 @@ ATEN = [
         "python/test_indexing.py::test_a_tensor_on_the_host_is_not_indexed_by_one_of_the_device",
     ),
     fault(
-        "aten/op/operator_kernel.cpp",
-        "found == nullptr || !(found->handle() == handle)",
-        "found == nullptr",
-        "python/test_operators_ways.py::"
-        "test_an_operator_of_another_library_that_is_defined_anew_is_the_new_one",
-    ),
-    fault(
         "aten/op/typed_kernel.h",
         "kInPlace && key.has_sharing()",
         "false",
-        "python/test_plans.py",
+        "python/test_plans.py::test_tensors_of_two_dtypes_on_one_storage_overlap_by_bytes",
     ),
     fault(
         "aten/layouts/quantized.cpp",
@@ -554,9 +548,7 @@ ATEN = [
         "aten/layouts/sparse.cpp",
         "dtype.value_or(self.scalar_type()) == self.scalar_type()",
         "true",
-        "python/test_sparse_layouts.py::test_they_cross_between_devices",
-        "python/test_sparse_and_complex.py::test_coo_crosses_between_cpu_and_device",
-        "python/test_sparse_and_complex.py::test_csr_crosses_between_cpu_and_device",
+        "python/test_sparse_layouts.py::test_they_cross_and_convert_at_once",
     ),
     fault(
         "aten/shims/copies.cpp",
@@ -569,7 +561,6 @@ ATEN = [
         "done.block(destination);",
         "",
         "python/test_copy.py::test_a_copy_between_devices_waits_for_its_source_and_target",
-        "python/test_streams.py::test_a_copy_between_devices_is_in_the_order_of_both",
     ),
     fault(
         "aten/shims/copies.cpp",
@@ -581,13 +572,13 @@ ATEN = [
         "aten/shims/fills.cpp",
         "!self.is_non_overlapping_and_dense()",
         "false",
-        "python/test_views.py",
+        "python/test_views.py::test_writing_the_view_shows_in_the_base",
     ),
     fault(
         "aten/shims/dropout.cpp",
         "p == 1 ? 0.0 : 1.0 / (1.0 - p)",
         "1.0 / (1.0 - p)",
-        "python/test_rng.py::test_dropout_at_its_ends_and_when_not_training",
+        "python/test_rng.py::test_native_dropout_returns_the_mask_it_used",
     ),
     fault(
         "aten/shims/shared_batch_norm.cpp",
@@ -641,8 +632,18 @@ PROFILER = [
 ]
 
 DISTRIBUTED = [
-    fault("distributed/exchange.cpp", "ready.block(lane);", "", "distributed/test_order.py"),
-    fault("distributed/exchange.cpp", "if (end_) end_();", "", "distributed/test_collectives.py"),
+    fault(
+        "distributed/exchange.cpp",
+        "ready.block(lane);",
+        "",
+        "distributed/test_order.py::test_a_collective_reads_what_the_stream_has_written_by_then",
+    ),
+    fault(
+        "distributed/exchange.cpp",
+        "if (end_) end_();",
+        "",
+        "distributed/test_collectives.py::test_an_average_is_the_sum_by_the_number_of_ranks",
+    ),
     fault(
         "distributed/host_tensors.cpp",
         "if (!entry.dense.is_same(entry.original)) entry.original.copy_(entry.dense);",
@@ -681,14 +682,13 @@ PYTORCH = [
         "pytorch/guard.cpp",
         "flag == c10::EventFlag::BACKEND_DEFAULT",
         "true",
-        "python/test_streams.py",
-        "python/test_stream_objects.py",
+        "core_tests:Event.*",
     ),
     fault(
         "pytorch/guard.cpp",
         "is_high_priority ? device_info(index).priority_high : 0",
         "0",
-        "python/test_stream_objects.py",
+        "core_tests:Stream.*",
     ),
     fault(
         "pytorch/hooks.cpp",
@@ -709,7 +709,9 @@ PYTHON = [
         "python/bindings.cpp",
         "std::max(info.priority_high, info.priority_low)",
         "info.priority_high",
-        "python/test_stream_objects.py",
+        "python/test_stream_objects.py::test_a_stream_has_the_attributes_of_cudas",
+        "python/test_stream_objects.py::"
+        "test_the_plugin_is_asked_for_streams_as_they_are_needed_and_for_their_priority",
     ),
     fault(
         "python/memory.cpp",
@@ -717,12 +719,18 @@ PYTHON = [
         "",
         "python/test_memory.py::test_memory_can_be_allocated_and_freed_by_its_address",
     ),
-    fault("python/sharing.cpp", "event.block(waiting);", "", "python/test_dlpack.py"),
+    fault(
+        "python/sharing.cpp",
+        "event.block(waiting);",
+        "",
+        "python/test_dlpack.py::test_the_consumers_stream_waits_for_the_producers",
+    ),
     fault(
         "python/warnings.cpp",
         "typeid(handler) != typeid(c10::WarningHandler)",
         "true",
-        "python/test_warnings.py",
+        "python/test_warnings.py::"
+        "test_every_call_that_warns_is_heard_of_by_the_end_of_the_next_wait",
     ),
 ]
 

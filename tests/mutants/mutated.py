@@ -60,7 +60,7 @@ def write(path: Path, text: str) -> None:
 def make_tree() -> None:
     """The checkout, with the faults in its src."""
     mutated = mutated_sources()
-    command = ["git", "ls-files", "src"]
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "src"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     names = listed.stdout.split()
     for name in names:
