@@ -76,7 +76,7 @@ class Statistics {
 
   // Enters the changes. What is done to the values afterwards is exact by itself; the limits are zero.
   Values& enter();
-  // The same, and sets the limits: what the fast path does when it reaches one.
+  // Enters the changes and sets new limits: what the fast path does when it reaches one.
   void renew_limits();
   template <class Function>
   void for_each_small_stat(const Function& function);

@@ -23,8 +23,8 @@ void insert_layer(Runtime& runtime, Layer& layer) {
   });
 }
 
-// Likewise around kernels: layer.call_kernel(kernel, call) gets the kernel below, and the call as that one
-// expects it.
+// Puts the layer around every kernel: layer.call_kernel(kernel, call) gets the kernel below, and the call as
+// that one expects it.
 template <class Layer>
 void insert_kernel_layer(std::vector<plug_kernel>& kernels, Layer& layer) {
   struct Wrapped {

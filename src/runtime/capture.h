@@ -122,7 +122,7 @@ bool is_capturing(DeviceIndex device);
 
 // Throws if the stream captures: `what` cannot be done meanwhile; `remedy` says what to do.
 inline void refuse_in_capture(const Stream& stream, const char* what, const char* remedy);
-// The same for an operator of which it is not known yet what its results look like.
+// Throws if the stream captures: of the operator it is not known yet what its results look like.
 void refuse_unplanned(const Stream& stream, const std::string& operator_name);
 // Throws if a capture forbids the calling thread to wait for the device.
 void refuse_wait_for_device(DeviceIndex device);

@@ -100,7 +100,7 @@ bool plugin_has(DeviceIndex device) {
 // Calls the function for the device, whose index in the plugin is the first argument; gives the answer.
 template <auto Function, class... Args>
 plug_status ask_plugin(DeviceIndex device, Args... args);
-// The same; throws for every answer but PLUG_OK.
+// Calls the function for the device, and throws for every answer but PLUG_OK.
 template <auto Function, class... Args>
 void call_plugin(DeviceIndex device, Args... args) {
   check(ask_plugin<Function>(device, args...), plugin::kMemberName<Function>, device);

@@ -12,7 +12,7 @@
 namespace torchplug::runtime {
 
 void record_failure(DeviceIndex device, std::exception_ptr failure);
-// The same, of a job: the text says which.
+// Records the failure of a job; its text also says which job it was.
 void record_failure_of(DeviceIndex device, const char* name, uint64_t sequence, std::exception_ptr failure);
 void throw_recorded_failure(DeviceIndex device);
 // What every wait ends with: warnings of the work that was waited for, then its failure.

@@ -11,7 +11,7 @@ namespace torchplug::runtime {
 
 // Never the same twice, and never zero.
 uint64_t next_sequence() noexcept;
-// The same, for a call of the operator called `name`, which lives until the process ends.
+// A number for a call of the operator called `name`, whose text lives until the process ends.
 uint64_t next_sequence(const char* name) noexcept;
 
 // What next_sequence was told; null if that was nothing or too long ago.

@@ -119,6 +119,16 @@ TEST(Activate, a_plugin_that_cannot_be_put_to_use_leaves_room_for_another) {
   });
 }
 
+TEST(Activate, a_plugin_that_could_not_be_put_to_use_is_as_it_was_when_it_is_tried_again) {
+  alone([] {
+    ::setenv("TORCHPLUG_LAYERS", "validate,nonsense", 1);
+    error_of([] { activate(HELLO_LIBRARY); });
+    ::setenv("TORCHPLUG_LAYERS", "fault", 1);
+    activate(HELLO_LIBRARY);
+    EXPECT_EQ(active_module().layers, std::vector<std::string>{"fault"});
+  });
+}
+
 TEST(Activate, what_another_backend_has_taken_is_refused) {
   alone([] {
     c10::register_privateuse1_backend("other");

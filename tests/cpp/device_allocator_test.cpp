@@ -45,6 +45,20 @@ TEST(DeviceAllocator, a_freed_block_is_not_given_to_another_stream_whose_work_ma
   });
 }
 
+TEST(DeviceAllocator, what_is_left_of_a_segment_is_for_its_stream_alone) {
+  on_sim([] {
+    const Stream earlier = new_stream();
+    const Stream later = new_stream();
+    for (const auto& [owner, other] : {std::pair(earlier, later), std::pair(later, earlier)}) {
+      allocator().emptyCache();
+      const c10::DataPtr first = allocator().allocate_on(owner, kBytes);
+      const int64_t reserved = allocator().getDeviceStats(0).reserved_bytes[0].current;
+      const c10::DataPtr second = allocator().allocate_on(other, kBytes);
+      EXPECT_EQ(allocator().getDeviceStats(0).reserved_bytes[0].current, 2 * reserved);
+    }
+  });
+}
+
 TEST(DeviceAllocator, a_block_used_on_another_stream_is_kept_back_until_that_stream_has_passed) {
   on_sim([] {
     const Stream stream = new_stream();

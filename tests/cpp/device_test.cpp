@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "pytorch/activate.h"
+#include "runtime/stream.h"
 #include "tensors.h"
 
 namespace torchplug::tests {
@@ -85,6 +86,14 @@ TEST(Device, a_copy_that_fails_is_one_sentence_and_the_next_one_works) {
     expect_says(text, {"copy_fails:0", "copy", "timeout", "the cable was pulled"});
     expect_one_sentence(text);
     expect_same(there, x);
+  });
+}
+
+TEST(Device, a_failure_without_a_reason_is_not_given_the_reason_of_an_earlier_one) {
+  alone([] {
+    activate(plugin_path("terse"));
+    expect_says(error_of([] { on_device(numbers({4})); }), {"timeout", "the cable was pulled"});
+    expect_says(error_of([] { synchronize_device(0); }), {"timeout", "no reason given"});
   });
 }
 

@@ -187,6 +187,9 @@ TEST(Faults, a_lost_device_answers_nothing_else_and_the_others_go_on) {
       error_of<c10::AcceleratorError>([] { const Event event(0, false); });
     }
     expect_same(y.add(y), numbers({10}).mul(2));
+    const plug_runtime& runtime = table_of(active_module());
+    EXPECT_EQ(runtime.device_sync(0), PLUG_LOST) << "whoever asks, though the core does not";
+    EXPECT_EQ(runtime.device_sync(1), PLUG_OK);
   });
 }
 

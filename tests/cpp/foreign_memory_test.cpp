@@ -121,6 +121,30 @@ TEST(ForeignMemory, it_goes_back_when_the_stream_that_was_current_when_it_was_dr
   });
 }
 
+TEST(ForeignMemory, it_goes_back_when_the_stream_that_was_current_when_it_came_has_passed) {
+  on_sim([] {
+    torchplug::runtime::ensure_open(0);
+    const torchplug::runtime::Stream side = new_stream();
+    std::atomic<bool> freed{false};
+    void* base = vendors_memory(16);
+    at::Tensor tensor;
+    {
+      const CurrentStream current(side);
+      tensor = torchplug::from_blob(base, {4}, std::nullopt, at::kFloat, 0, [&](void* given) {
+        free_vendors_memory(given);
+        freed = true;
+      });
+    }
+    torchplug::synchronize_device(0);
+    Gate gate(side);
+    tensor = at::Tensor();
+    EXPECT_FALSE(freed);
+    gate.open();
+    torchplug::memory::finish_releases();
+    EXPECT_TRUE(freed);
+  });
+}
+
 TEST(ForeignMemory, it_goes_back_when_all_streams_have_passed_though_waiting_for_one_of_them_failed) {
   on_shadow([] {
     torchplug::runtime::ensure_open(0);

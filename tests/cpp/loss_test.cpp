@@ -88,6 +88,18 @@ TEST(Loss, of_a_device_with_work_queued_lets_go_of_all_of_it) {
   });
 }
 
+// The memory that it would use may be gone.
+TEST(Loss, that_a_job_is_told_of_keeps_it_from_running) {
+  alone([] {
+    activate(plugin_path("lost_jobs"));
+    bool has_run = false;
+    enqueue(Stream::current(0), [&] { has_run = true; });
+    EXPECT_FALSE(has_run);
+    expect_says(error_of<c10::AcceleratorError>([] { synchronize_device(0); }),
+                {"lost_jobs:0", "device lost"});
+  });
+}
+
 TEST(Loss, destroys_events_with_the_plugin_and_frees_memory_in_silence) {
   on_shadow([] {
     const plug_host& host = active_module().host;

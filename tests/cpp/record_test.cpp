@@ -13,6 +13,8 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sum.h>
 
+#include <array>
+
 #include "capture/graph.h"
 #include "kernels_device.h"
 #include "plugin/call_copy.h"
@@ -185,9 +187,9 @@ TEST(Record, memory_without_addresses_is_captured_too) {
 TEST(CallCopy, keeps_all_that_a_call_points_at) {
   std::vector<int64_t> sizes = {2, 3};
   std::vector<int64_t> strides = {3, 1};
-  float number = 2.5f;
-  plug_tensor tensor{{&number, 0, 0, 0}, PLUG_F32, 2, sizes.data(), strides.data(), 0, 0, nullptr};
-  plug_tensor scalar{{&number, 0, PLUG_HOST, 0}, PLUG_F32, 0, nullptr, nullptr, 0, 0, nullptr};
+  std::array<float, 2> row = {-1, 2.5f};
+  plug_tensor tensor{{row.data(), 0, 0, 0}, PLUG_F32, 2, sizes.data(), strides.data(), 0, 0, nullptr};
+  plug_tensor scalar{{row.data(), sizeof(float), PLUG_HOST, 0}, PLUG_F32, 0, nullptr, nullptr, 0, 0, nullptr};
   std::string text = "tanh";
   std::vector<plug_value> items(2);
   items[0].tag = PLUG_VALUE_TENSOR;
@@ -208,17 +210,17 @@ TEST(CallCopy, keeps_all_that_a_call_points_at) {
   CallCopy copy(call);
   sizes = {9, 9};
   text = "xxxx";
-  number = 7;
+  row = {7, 8};
   items.clear();
   items.shrink_to_fit();
   args[0].tag = PLUG_NONE;
   const plug_call kept = copy.call();
   ASSERT_EQ(kept.args[0].tag, PLUG_VALUE_LIST);
   EXPECT_EQ(kept.args[0].as.values[0].as.tensors->sizes[1], 3);
-  EXPECT_EQ(kept.args[0].as.values[0].as.tensors->mem.base, &number) << "device memory is only named";
+  EXPECT_EQ(kept.args[0].as.values[0].as.tensors->mem.base, row.data()) << "device memory is only named";
   EXPECT_EQ(std::string(kept.args[0].as.values[1].as.str, 4), "tanh");
   const plug_mem& host = kept.args[1].as.tensors->mem;
-  EXPECT_EQ(*static_cast<const float*>(host.base), 2.5f);
+  EXPECT_EQ(*reinterpret_cast<const float*>(static_cast<const char*>(host.base) + host.offset), 2.5f);
 }
 
 }  // namespace

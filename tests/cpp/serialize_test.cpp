@@ -2,6 +2,8 @@
 
 #include "serial.h"
 
+#include <atomic>
+#include <functional>
 #include <latch>
 #include <thread>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "memory/device_allocator.h"
 #include "plugin/layers/serialize.h"
 #include "pytorch/activate.h"
+#include "shadow_device.h"
 #include "tensors.h"
 
 namespace torchplug::tests {
@@ -74,40 +77,72 @@ TEST(Serialize, a_kernel_may_ask_for_scratch_memory_while_another_thread_allocat
   });
 }
 
+// A stream that stands still until it is opened.
+class Held {
+ public:
+  Held(const plug_runtime& runtime, plug_stream stream) {
+    EXPECT_EQ(runtime.host_func(0, stream, stand, [](void*) {}, this), PLUG_OK);
+    entered_.wait();
+  }
+  void open() { opened_.count_down(); }
+
+ private:
+  static void stand(void* argument, plug_status /*status*/) {
+    auto* held = static_cast<Held*>(argument);
+    held->entered_.count_down();
+    held->opened_.wait();
+  }
+
+  std::latch entered_{1};
+  std::latch opened_{1};
+};
+
+struct Wait {
+  const char* function;
+  const char* question;  // what it may ask again and again instead
+  std::function<plug_status()> call;
+
+  uint64_t calls() const { return count_of(function) + count_of(question); }
+};
+
+void expect_others_may_call(const plug_runtime& runtime, plug_stream stream, plug_event event) {
+  const Wait waits[] = {{"device_sync", "stream_query", [&] { return runtime.device_sync(0); }},
+                        {"stream_sync", "stream_query", [&] { return runtime.stream_sync(0, stream); }},
+                        {"event_sync", "event_query", [&] { return runtime.event_sync(0, event); }}};
+  for (const Wait& wait : waits) {
+    Held held(runtime, stream);
+    ASSERT_EQ(runtime.event_record(0, event, stream), PLUG_OK);
+    const uint64_t before = wait.calls();
+    std::jthread waiting([&] { EXPECT_EQ(wait.call(), PLUG_OK); });
+    EXPECT_TRUE(eventually([&] { return wait.calls() > before; }));
+    std::atomic<bool> has_called{false};
+    std::jthread calling([&] {
+      void* base = nullptr;
+      EXPECT_EQ(runtime.mem_alloc(0, 100, &base), PLUG_OK);
+      EXPECT_EQ(runtime.mem_free(0, base), PLUG_OK);
+      has_called = true;
+    });
+    EXPECT_TRUE(eventually([&] { return has_called.load(); })) << wait.function;
+    held.open();
+  }
+}
+
 // Under one lock, who waits must let others in: the work waited for may need them.
-TEST(Serialize, others_may_call_while_a_thread_waits_for_a_device) {
+TEST(Serialize, others_may_call_while_a_thread_waits) {
   alone([] {
-    Module& module = load_module(SIM_LIBRARY);
+    ::setenv("TORCHPLUG_SHADOW_SIM", SIM_LIBRARY, 1);
+    Module& module = load_module(plugin_path("shadow"));
     serialize(module);
     const plug_runtime& runtime = table_of(module);
     ASSERT_EQ(runtime.device_open(0), PLUG_OK);
     plug_stream stream = nullptr;
+    plug_event event = nullptr;
     ASSERT_EQ(runtime.stream_create(0, 0, &stream), PLUG_OK);
-    for (plug_stream held : {plug_stream{nullptr}, stream}) {
-      std::latch opened(1);
-      std::latch entered(1);
-      struct Latches {
-        std::latch& entered;
-        std::latch& opened;
-      } latches{entered, opened};
-      const auto stand = [](void* argument, plug_status) {
-        auto* both = static_cast<Latches*>(argument);
-        both->entered.count_down();
-        both->opened.wait();
-      };
-      ASSERT_EQ(runtime.host_func(0, held, stand, [](void*) {}, &latches), PLUG_OK);
-      entered.wait();
-      std::jthread waiting([&] { EXPECT_EQ(runtime.device_sync(0), PLUG_OK); });
-      void* base = nullptr;
-      for (int i = 0; i < 200; ++i) {
-        EXPECT_EQ(runtime.mem_alloc(0, 100, &base), PLUG_OK);
-        EXPECT_EQ(runtime.mem_free(0, base), PLUG_OK);
-        std::this_thread::yield();
-      }
-      opened.count_down();
-    }
+    ASSERT_EQ(runtime.event_create(0, 0, &event), PLUG_OK);
+    expect_others_may_call(runtime, nullptr, event);
+    expect_others_may_call(runtime, stream, event);
     EXPECT_EQ(runtime.stream_destroy(0, stream), PLUG_OK);
-    EXPECT_EQ(runtime.device_sync(0), PLUG_OK);
+    EXPECT_EQ(runtime.device_sync(0), PLUG_OK) << "a stream that is gone is not asked";
   });
 }
 

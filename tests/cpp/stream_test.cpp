@@ -3,9 +3,13 @@
 
 #include "runtime/stream.h"
 
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include <atomic>
 #include <set>
 
+#include "pytorch/guard.h"
 #include "runtime/event.h"
 #include "sim_device.h"
 #include "tensors.h"
@@ -93,6 +97,12 @@ TEST(Stream, the_current_stream_belongs_to_a_thread_and_a_device) {
     const CurrentStream current(stream);
     EXPECT_EQ(Stream::current(0), stream);
     EXPECT_EQ(Stream::current(1), Stream::default_of(1));
+    {
+      const Stream of_second = new_stream(1);
+      const CurrentStream current_of_second(of_second);
+      EXPECT_EQ(Stream::current(1), of_second);
+      EXPECT_EQ(Stream::current(0), stream);
+    }
     std::jthread([] { EXPECT_EQ(Stream::current(0), Stream::default_of(0)); }).join();
     EXPECT_EQ(Stream(stream.unwrap()), stream);
   });
@@ -141,6 +151,9 @@ TEST(Stream, a_priority_has_streams_of_its_own) {
     EXPECT_NE(high, low);
     for (int i = 1; i < kPoolSize; ++i) EXPECT_NE(Stream::from_pool(0, info.priority_high), low);
     EXPECT_EQ(Stream::from_pool(0, info.priority_high - 100), high) << "beyond the highest is the highest";
+    const c10::impl::VirtualGuardImpl guard(kDeviceType);
+    EXPECT_EQ(Stream(guard.getStreamFromGlobalPool(device(0), true)).priority(), info.priority_high);
+    EXPECT_EQ(Stream(guard.getStreamFromGlobalPool(device(0), false)).priority(), 0);
   });
 }
 
@@ -223,6 +236,20 @@ TEST(Event, time_passes_between_two_records_and_only_with_timing) {
     EXPECT_GE(start.milliseconds_until(end), 0.0);
     const Event untimed(0, /*with_timing=*/false);
     expect_says(error_of([&] { start.milliseconds_until(untimed); }), {"enable_timing"});
+  });
+}
+
+TEST(Event, of_pytorchs_has_a_time_only_if_it_was_asked_for) {
+  on_sim([] {
+    const c10::Stream stream = new_stream().unwrap();
+    c10::Event timed(kDeviceType, c10::EventFlag::BACKEND_DEFAULT);
+    c10::Event untimed(kDeviceType, c10::EventFlag::PYTORCH_DEFAULT);
+    timed.record(stream);
+    untimed.record(stream);
+    untimed.synchronize();
+    const Event& start = *event_behind(timed);
+    EXPECT_EQ(start.milliseconds_until(start), 0.0);
+    expect_says(error_of([&] { start.milliseconds_until(*event_behind(untimed)); }), {"enable_timing"});
   });
 }
 

@@ -156,6 +156,7 @@ TEST(Validate, strided_copies_are_between_tensors_of_one_kind_that_lie_apart) {
     };
     EXPECT_EQ(copy(tensor(base, 0), tensor(other, 0)), PLUG_OK);
     EXPECT_EQ(copy(tensor(base, 0), tensor(base, 10)), PLUG_OK) << "one ends where the other begins";
+    EXPECT_EQ(copy(tensor(base, 10), tensor(base, 0)), PLUG_OK) << "the other way round";
     expect_refused(copy(tensor(base, 1), tensor(base, 0)), "copy-strided");
     expect_refused(copy(tensor(base, 0), tensor(base, 9)), "copy-strided");
     expect_refused(copy(tensor(base, 0), tensor(other, 0, PLUG_I32)), "copy-strided");

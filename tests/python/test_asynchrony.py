@@ -337,12 +337,21 @@ def test_a_host_scalar_may_change_once_the_operator_was_called(device, here, use
     assert_equal(y, torch.full((64,), expected))
 
 
-def test_a_host_index_may_change_once_the_operator_was_called(device, here):
-    def use(x, index, values):
-        read = x[index]
-        x[index] = values
-        return read
+def use_brackets(x, index, values):
+    read = x[index]
+    x[index] = values
+    return read
 
+
+def use_operators(x, index, values):
+    """Brackets take an index to the device first."""
+    read = torch.ops.aten.index(x, [index])
+    x.index_put_((index,), values)
+    return read
+
+
+@pytest.mark.parametrize("use", [use_brackets, use_operators])
+def test_a_host_index_may_change_once_the_operator_was_called(device, here, use):
     index = torch.tensor([2, 0])
     x, values = torch.arange(4.0, device=device), torch.tensor([20.0, 10.0], device=device)
     use(x.clone(), index, values)  # its first call may wait

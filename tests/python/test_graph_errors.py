@@ -31,6 +31,10 @@ FORBIDDEN = {
         lambda module, x: torch.special.bessel_j0(x.reshape(2, 2)),
         "bessel_j0.*Run the step once before capturing it, so that every operator has a plan",
     ),
+    "host_index": (
+        lambda module, x: x.index_put_((torch.tensor([1, 0]),), x[:2]),
+        "index_put_.*CPU tensor as argument.*Copy the tensor to the device",
+    ),
     "replay": (None, "(?i)replaying a graph"),
     "nested": (lambda module, x: module.Graph().capture_begin(), "already capturing a graph"),
 }
@@ -122,6 +126,25 @@ def test_misuse_is_told(device, module):
         pass
     kept.instantiate()
     kept.replay()
+
+
+@pytest.mark.accelerator("hello has one stream", only="sim")
+def test_a_capture_ends_on_the_stream_it_began_on(device, module):
+    graph, began, other = module.Graph(), module.Stream(), module.Stream()
+    x = torch.zeros(10, device=device)
+    on_capture_stream(module, lambda: x + 1)
+    with module.stream(began):
+        graph.capture_begin()
+        y = x + 1
+        with (
+            pytest.raises(RuntimeError, match="ends on the stream it began on"),
+            module.stream(other),
+        ):
+            graph.capture_end()
+        graph.capture_end()
+    x.fill_(2)
+    graph.replay()
+    assert_equal(y, torch.full((10,), 3.0))
 
 
 @pytest.mark.accelerator("hello has one stream", only="sim")

@@ -162,16 +162,19 @@ def test_checkpointed_autograd_draws_the_same_numbers_twice_in_a_capture(device,
 
 
 def test_a_replay_moves_on_by_all_it_draws_also_when_the_state_was_set_back(device, module):
+    def draw_twice():
+        return torch.cat([torch.rand(500, device=device), torch.rand(500, device=device)])
+
     def draw():
         state = module.get_rng_state()
-        many = torch.rand(1000, device=device)
+        many = draw_twice()
         module.set_rng_state(state)
         return many, torch.rand(8, device=device)
 
     graph, (many, few) = capture(module, draw)
     module.manual_seed(5)
     start = module._get_rng_state_offset()
-    torch.rand(1000, device=device)
+    draw_twice()
     needed = module._get_rng_state_offset() - start
     module.manual_seed(5)
     graph.replay()

@@ -206,6 +206,30 @@ def test_each_of_two_streams_that_joined_must_be_waited_for(device, module, forg
 
 
 @streams_only
+def test_events_of_one_stream_may_be_waited_for_in_any_order(device, module):
+    x = torch.zeros(10, device=device)
+    side = module.Stream()
+
+    def later_first():
+        main = module.current_stream()
+        side.wait_stream(main)
+        with module.stream(side):
+            first = x + 1
+            earlier = side.record_event()
+            second = first * 2
+            later = side.record_event()
+        main.wait_event(later)
+        main.wait_event(earlier)  # changes nothing: all before the later one is done
+        second.record_stream(main)
+        return second - 3
+
+    graph, y = capture(module, later_first)
+    x.fill_(4)
+    graph.replay()
+    assert_equal(y, torch.full((10,), 7.0))
+
+
+@streams_only
 def test_events_of_a_capture_mark_nothing_outside_of_it(device, module):
     event = module.Event()
     outside = module.current_stream().record_event()

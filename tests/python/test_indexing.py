@@ -311,6 +311,14 @@ def test_a_tensor_on_the_host_is_not_indexed_by_one_of_the_device(device):
         x[torch.tensor([0, 2], device=device)]
 
 
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
+def test_a_mask_of_bytes_selects_by_its_values_every_time(device):
+    x = torch.arange(4.0)
+    for bits in ([1, 0, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1]):
+        mask = torch.tensor(bits, dtype=torch.uint8)
+        assert_equal(x.to(device)[mask.to(device)], x[mask])
+
+
 def test_iteration_containment_and_length(device):
     x = on(device, torch.arange(6.0).reshape(3, 2))
     assert [row.tolist() for row in x] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]

@@ -284,6 +284,12 @@ class TestStagedBytes:
         assert_same(x, y.cpu().float())
         assert self.bytes_of(ledger(), "copy") == x.nbytes + y.nbytes
 
+    def test_a_conversion_of_what_it_writes_reads_it(self, device):
+        x = torch.arange(1.0, 101.0)
+        there = x.to(device)
+        there.copy_(there.view(torch.int32))
+        assert_same(there, x.view(torch.int32).float())
+
 
 @pytest.mark.accelerator("host views make copies needless", only="sim")
 def test_a_borrowed_operator_is_never_staged(device, ledger):
@@ -368,3 +374,20 @@ def test_an_operator_of_another_library_may_shape_its_result_by_data(device):
             assert result.tolist() == x[x > 0].tolist()
     finally:
         library._destroy()
+
+
+@pytest.mark.parametrize("key", ["CPU", "SparseCPU"])
+def test_an_operator_of_another_library_that_is_defined_anew_is_the_new_one(device, key):
+    x = torch.tensor([1.0, -2.0])
+    if key == "SparseCPU":
+        x = x.to_sparse()
+    for use, parameters in ((torch.neg, "Tensor x"), (torch.add, "Tensor x, Tensor y")):
+        library = torch.library.Library("torchplug_test", "DEF")
+        library.define(f"changing({parameters}) -> Tensor")
+        library.impl("changing", use, key)
+        arguments = [x] * parameters.count("Tensor")
+        try:
+            result = torch.ops.torchplug_test.changing(*[one.to(device) for one in arguments])
+            assert_equal(result.to_dense(), use(*arguments).to_dense())
+        finally:
+            library._destroy()

@@ -363,6 +363,7 @@ def test_convolutions_with_packed_weights(device, dims):
         lambda x: x.zero_(),
         lambda x: torch.ones(2, 3, device=x.device).copy_(x),
         lambda x: x.copy_(per_tensor(x.device, dtype=torch.qint8)),
+        lambda x: x.copy_(per_channel(x.device, dtype=x.dtype)),
         lambda x: quantized.add(x, per_tensor(x.device).dequantize(), 0.1, 0),
         lambda x: x.clone().requires_grad_(),
         lambda x: x.item(),

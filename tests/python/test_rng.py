@@ -387,6 +387,9 @@ def test_native_dropout_returns_the_mask_it_used(device):
     assert mask.dtype == torch.bool and mask.device == device
     torch.testing.assert_close(y.cpu(), x.cpu() * mask.cpu() / 0.75)
     assert 0.7 < mask.float().mean().item() < 0.8
+    y, mask = torch.native_dropout(x, 1.0, True)
+    assert_equal(y, torch.zeros(1000))
+    assert not mask.any()
 
 
 def test_the_backward_of_dropout_uses_the_same_mask(device):

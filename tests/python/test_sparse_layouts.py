@@ -199,6 +199,13 @@ def test_they_cross_between_devices(device, other_device, layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_they_cross_and_convert_at_once(device, layout):
+    expected = pieces(sparse(layout, "cpu").to(torch.float32))
+    assert_same(pieces(sparse(layout, "cpu").to(device, torch.float32)), expected)
+    assert_same(pieces(sparse(layout, device).to("cpu", torch.float32)), expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_they_are_saved_loaded_and_copied(device, layout, tmp_path):
     torch.save(sparse(layout, device), tmp_path / "sparse.pt")
     loaded = torch.load(tmp_path / "sparse.pt")

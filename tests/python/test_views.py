@@ -227,6 +227,7 @@ def test_resize_with_an_offset(device):
     x = torch.arange(10.0, device=device)[4:]
     x.resize_(30)
     assert x.storage_offset() == 4 and x[:6].tolist() == [4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+    assert x.untyped_storage().nbytes() == (4 + 30) * x.itemsize
 
 
 def test_resize_as_and_resize_with_a_format(device):

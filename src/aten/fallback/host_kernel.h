@@ -52,7 +52,7 @@ class HostKernel {
 
   // The plan of a borrowing call, if there is one already; the calling thread's until it calls an operator.
   const HostPlan* peek(const PlanKey& key) const { return plans_.peek(key); }
-  // The same for what is known of the call's kind.
+  // What is known of the call's kind, if anything is; the calling thread's until it calls an operator.
   const CallKind* peek_kind(const PlanKey& kind) const { return kinds_.peek(kind); }
   // After a borrowing call without a plan, whose output was made by what is known of its kind.
   void note_unplanned(const PlanKey& key, const at::Tensor& output);

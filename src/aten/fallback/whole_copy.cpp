@@ -10,12 +10,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "aten/fallback/on_shell.h"
+#include "aten/plan/by_operator.h"
 #include "aten/plan/fallback_policy.h"
 #include "aten/plan/ledger.h"
 #include "aten/plan/operator_facts.h"
@@ -147,6 +146,7 @@ void write_back(const at::Tensor& original, const std::vector<at::Tensor>& befor
 // An operator that runs on copies: what is known of it, and its account.
 struct CopyingOperator {
   explicit CopyingOperator(const c10::OperatorHandle& handle) : facts(handle), account(facts.name) {}
+  const c10::OperatorHandle& handle() const { return facts.handle; }
 
   OperatorFacts facts;
   LedgerAccount account;
@@ -154,12 +154,8 @@ struct CopyingOperator {
 };
 
 CopyingOperator& operator_of(const c10::OperatorHandle& handle) {
-  static std::mutex operators_lock;
-  static auto& known = *immortal<std::unordered_map<c10::OperatorName, std::unique_ptr<CopyingOperator>>>();
-  std::lock_guard lock(operators_lock);
-  auto& found = known[handle.operator_name()];
-  if (found == nullptr) found = std::make_unique<CopyingOperator>(handle);
-  return *found;
+  static auto& known = *immortal<ByOperator<CopyingOperator>>();
+  return known.find(handle, [&] { return std::make_unique<CopyingOperator>(handle); });
 }
 
 // The copies of one call.

@@ -75,7 +75,7 @@ class BoundKernel {
   bool takes_all() const { return takes_all_; }
   // The plan of such a call, if there is one already; the calling thread's until it calls an operator.
   const BoundPlan* peek(const PlanKey& key) const { return plans_.peek(key); }
-  // The same for what is known of the call's kind: given operands that all look alike, it needs no plan.
+  // What is known of the call's kind, if anything is: given operands that all look alike, it needs no plan.
   const BoundKind* peek_kind(const PlanKey& kind) const { return kinds_.peek(kind); }
   // After a call without a plan.
   void note_unplanned(const PlanKey& key, const at::Tensor& output);

@@ -2,11 +2,9 @@
 
 #include <c10/util/Exception.h>
 
-#include <map>
-#include <mutex>
-#include <string>
 #include <utility>
 
+#include "aten/plan/by_operator.h"
 #include "aten/plan/shape.h"
 #include "aten/tensor/arguments.h"
 #include "aten/tensor/copy_on_write.h"
@@ -137,15 +135,10 @@ void OperatorKernel::refuse_mixture(DeviceIndex device, const at::Tensor& tensor
 }
 
 OperatorKernel& late_kernel(const c10::OperatorHandle& handle, c10::DispatchKey host_key) {
-  using Kernels = std::map<std::pair<std::string, c10::DispatchKey>, std::unique_ptr<OperatorKernel>>;
-  static std::mutex kernels_lock;
-  static auto& kernels = *immortal<Kernels>();
-  std::lock_guard lock(kernels_lock);
-  auto& found = kernels[{full_name(handle.operator_name()), host_key}];
-  // A library that was destroyed and defined anew has new handles under old names.
-  if (found == nullptr || !(found->handle() == handle))
-    found = std::make_unique<OperatorKernel>(handle, nullptr, host_key);
-  return *found;
+  static auto& of_plain = *immortal<ByOperator<OperatorKernel>>();
+  static auto& of_quantized = *immortal<ByOperator<OperatorKernel>>();
+  auto& kernels = host_key == c10::DispatchKey::QuantizedCPU ? of_quantized : of_plain;
+  return kernels.find(handle, [&] { return std::make_unique<OperatorKernel>(handle, nullptr, host_key); });
 }
 
 }  // namespace torchplug::aten

@@ -63,7 +63,7 @@ class OperatorKernel final : public c10::OperatorKernel {
   FallbackNotice notice_;
 };
 
-// The kernel for an operator that nobody made one for beforehand; lives until the process ends.
+// The kernel for an operator that nobody made one for beforehand; lives until the operator is defined anew.
 OperatorKernel& late_kernel(const c10::OperatorHandle& handle, c10::DispatchKey host_key);
 
 }  // namespace torchplug::aten

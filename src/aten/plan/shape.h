@@ -56,11 +56,11 @@ class ShapingScope {
   bool before_;
 };
 
-// The same for an operator with boxed arguments.
+// What the shape function of a structured operator gives for boxed arguments, in a ShapingScope of its own.
 torch::jit::Stack shape_structured(const OperatorFacts& facts, Arguments arguments);
 
-// As above where it can be had, else by the meta kernel, else by running the CPU's kernel on copies of
-// the arguments. Slow: for a plan, once. Needs a functional operator.
+// By the shape function of a structured operator, else by the meta kernel, else by running the CPU's kernel
+// on copies of the arguments. Slow: for a plan, once. Needs a functional operator.
 std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream);
 
 // Whether the calling thread is inside a ShapingScope: an operator asked to fill outputs leaves them as they

@@ -85,7 +85,8 @@ struct Violation : std::exception {
 void prepare_messages();
 // Something is wrong with a call: throws Violation, prints, or ends the process.
 void violate(Rule rule, const std::string& sentence);
-// The same where nobody can be told: never throws. Gives the whole sentence, with its id.
+// Something is wrong where no caller can be told: prints or ends the process, never throws. Gives the whole
+// sentence, with its id.
 std::string note(Rule rule, const std::string& sentence) noexcept;
 
 // "0x7f..." for messages.
