@@ -124,6 +124,9 @@ bool is_capturing(DeviceIndex device);
 inline void refuse_in_capture(const Stream& stream, const char* what, const char* remedy);
 // Throws if the stream captures: of the operator it is not known yet what its results look like.
 void refuse_unplanned(const Stream& stream, const std::string& operator_name);
+// Where the plugin captures by itself, what the CPU is to do needs host functions, and pinned memory if it
+// works on copies.
+void refuse_host_work(const Stream& stream, const std::string& operator_name, bool is_staged);
 // Throws if a capture forbids the calling thread to wait for the device.
 void refuse_wait_for_device(DeviceIndex device);
 

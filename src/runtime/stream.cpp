@@ -175,6 +175,7 @@ void Stream::enqueue(HostJobPtr job) const {
   job->device_ = device_;
   // Both are set every time: jobs are used again.
   const bool is_captured = is_capturing(*this);
+  if (is_captured) refuse_host_work(*this, job->name(), /*is_staged=*/false);
   const bool is_replayed_by_plugin = is_captured && module_of(device_).emulated_capture == nullptr;
   job->captured_on_ = is_replayed_by_plugin ? std::optional(id_) : std::nullopt;
   // Whoever waits for a replay gets its warnings.

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 import torch
-from helpers import assert_equal, capture, on_capture_stream, still_works
+from helpers import assert_equal, capture, on_capture_stream, output_of, still_works
+from vendors import compile_test_plugin
 
 pytestmark = [
     pytest.mark.accelerator("the CPU captures nothing"),
@@ -224,3 +225,28 @@ def test_other_threads_work_on_while_a_graph_is_captured(device, module):
     assert_equal(found[0], torch.full((4,), 6.0))
     graph.replay()
     assert_equal(x, torch.full((4,), 3.0))
+
+
+@pytest.mark.accelerator("a plugin of its own", only="sim")
+@pytest.mark.parametrize("view", [True, False], ids=["borrowed", "staged"])
+def test_what_the_cpu_does_is_refused_by_name_where_the_plugin_captures_without_host_functions(
+    tmp_path, view
+):
+    code = """
+    module = torch.get_device_module(device)
+    x = torch.ones(4, device=device)
+    x.exp()
+    try:
+        with module.graph(module.Graph()):
+            x.exp()
+    except RuntimeError as error:
+        print(error)
+    print(x.exp().log().tolist())
+    """
+    settings = {"TORCHPLUG_SIM_CAPTURE": "on"}
+    if not view:
+        settings["TORCHPLUG_CAPTURES_ALONE_NO_VIEW"] = 1
+    plugin = compile_test_plugin(tmp_path, "captures_alone")
+    said = output_of(code, "captures_alone", TORCHPLUG_DEVICE=plugin, **settings)
+    assert "aten::exp" in said and "has no host_func" in said and "outside of the capture" in said
+    assert said.endswith("[1.0, 1.0, 1.0, 1.0]")

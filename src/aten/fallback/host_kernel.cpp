@@ -313,6 +313,7 @@ void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Str
 // A staged call in the order of the stream: copies to host memory of the job's own, the CPU's kernel there,
 // and copies back.
 void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
+  refuse_host_work(stream, facts_.name, /*is_staged=*/true);
   shape_outputs(stack, plan);
   const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
   Loan loan(LoanKind::kStage, stream);
