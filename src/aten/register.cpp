@@ -150,6 +150,7 @@ void register_kernels(BoundKernels bound, torch::Library& library) {
     if (!handle || !is_wanted(*handle, kernel != bound.end())) continue;
     auto functor = std::make_unique<OperatorKernel>(
         *handle, kernel == bound.end() ? nullptr : std::move(kernel->second));
+    if (full_name(name) == "aten::native_dropout") functor->set_composed(&compose_dropout);
     library.impl(name_in_library(name).c_str(), make_function(std::move(functor)));
   }
 }

@@ -85,6 +85,11 @@ static plug_status lstm_cell(const plug_call *call) {
 }
 
 /* Never called. */
+static plug_status declines(const plug_call *call) {
+  (void)call;
+  return PLUG_UNSUPPORTED;
+}
+
 static plug_status nothing(const plug_call *call) {
   (void)call;
   return fail(PLUG_INTERNAL, "this kernel is for nothing");
@@ -93,6 +98,9 @@ static plug_status nothing(const plug_call *call) {
 static const plug_kernel list[] = {
     {.schema = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", .fn = fill},
     {.schema = "aten::neg(Tensor self) -> Tensor", .fn = neg},
+    {.schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, "
+               "Tensor)",
+     .fn = declines},
     {.schema = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? "
                "layout=None, Device? device=None, bool? pin_memory=None, bool "
                "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",

@@ -145,3 +145,17 @@ def test_a_kernel_of_no_use_is_named_with_the_reason(complaints, schema, why):
 
 def test_kernels_that_are_used_are_not_complained_about(complaints):
     assert complaints.count("is not used") == 3
+
+
+def test_dropout_that_the_kernel_declines_draws_from_the_device(run):
+    run("""
+module = torch.get_device_module(device)
+host, drawn = torch.get_rng_state(), []
+for _ in range(2):
+    module.manual_seed(3)
+    x = torch.ones(100, dtype=torch.float64, device=device)
+    drawn.append([torch.nn.functional.dropout(x, 0.5).tolist(), torch.native_dropout(x, 0.5, True)[0].tolist()])
+assert drawn[0] == drawn[1] and drawn[0][0] != drawn[0][1]
+assert {*drawn[0][0]} == {0.0, 2.0}
+assert torch.equal(torch.get_rng_state(), host)
+""")

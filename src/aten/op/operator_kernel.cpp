@@ -74,6 +74,7 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Kno
       return;
     }
   }
+  if (composed_ != nullptr) return composed_(stack);
   run_on_host(stack, key, stream, reason, known.host_plan);
 }
 

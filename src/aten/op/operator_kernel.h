@@ -37,6 +37,9 @@ class OperatorKernel final : public c10::OperatorKernel {
   // For a caller that has made the call's key already.
   void run(torch::jit::Stack& stack, const PlanKey& key, const KnownCall& known = {});
   const c10::OperatorHandle& handle() const { return facts_.handle; }
+  // Another way for what the plugin's kernel does not take, where the CPU's kernel would not do.
+  using Composed = void (*)(torch::jit::Stack& stack);
+  void set_composed(Composed composed) { composed_ = composed; }
 
   // For TypedKernel, which does the commonest calls without boxing.
   const OperatorFacts& facts() const { return facts_; }
@@ -59,6 +62,7 @@ class OperatorKernel final : public c10::OperatorKernel {
   OperatorFacts facts_;
   std::unique_ptr<BoundKernel> bound_;
   HostKernel host_;
+  Composed composed_ = nullptr;
   LedgerAccount account_;
   FallbackNotice notice_;
 };

@@ -3,6 +3,7 @@
 #include <ATen/ops/ones_like.h>
 
 #include <tuple>
+#include <utility>
 
 #include "aten/shims/shims.h"
 
@@ -23,6 +24,13 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
 }
 
 }  // namespace
+
+void compose_dropout(torch::jit::Stack& stack) {
+  const auto train = torch::jit::pop(stack).toOptional<bool>();
+  const double p = torch::jit::pop(stack).toDouble();
+  auto [output, mask] = native_dropout(torch::jit::pop(stack).toTensor(), p, train);
+  torch::jit::push(stack, std::move(output), std::move(mask));
+}
 
 void add_dropout(torch::Library& library) {
   add_unless_served(library, "native_dropout", TORCH_FN(native_dropout));

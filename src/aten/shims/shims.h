@@ -27,6 +27,9 @@ void add_recurrent_cells(torch::Library& library);
 void add_histogram(torch::Library& library);
 void add_shared_batch_norm(torch::Library& library);
 
+// How a call of aten::native_dropout is composed of other operators.
+void compose_dropout(torch::jit::Stack& stack);
+
 // What the dispatcher calls for aten::convolution.
 torch::CppFunction make_traceable_convolution(std::unique_ptr<OperatorKernel> kernel);
 
