@@ -316,9 +316,9 @@ MEMORY = [
 SHARING = [
     fault(
         "sharing/ipc.cpp",
-        "if (--allocation->second.storages == 0) allocations_.erase(allocation);",
-        "--allocation->second.storages;",
-        "python/test_multiprocessing.py::test_no_descriptor_is_left_open",
+        "found->second.reference->receive_copy();",
+        "",
+        "python/test_multiprocessing.py::test_views_of_one_storage_stay_views",
     ),
     fault(
         "sharing/ipc.cpp",

@@ -211,6 +211,9 @@ def test_the_consumers_stream_waits_for_the_producers(device, module, by):
         capsule = x.__dlpack__(stream=getattr(consumer, by))
         with module.stream(consumer):
             y = torch.from_dlpack(capsule).clone()
+        with module.stream(module.Stream()):  # a consumer that did not wait would be done by then
+            for _ in range(100):
+                torch.ones(100, device=device).add_(1).tolist()
         assert producer.query() is False
         assert consumer.query() is False, "it did not wait"
     consumer.synchronize()
