@@ -53,8 +53,9 @@ Block* DeviceMemory::allocate_new(Request& request) {
   bool caches = false;
   {
     std::lock_guard lock(lock_);
-    caches = caches_memory_;
     request.pool = &pool_for(request.stream);
+    // What a graph has allocated stays its own, whatever is done with other memory.
+    caches = caches_memory_ || request.pool->is_private();
     if (caches) {
       if (Block* block = find(request)) return block;
       if (request.is_small && !request.pool->is_private()) {

@@ -473,3 +473,14 @@ def test_all_of_this_holds_where_torchplug_records_the_streams_itself():
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "passed" in done.stdout
+
+
+def test_memory_of_a_graph_stays_its_own_without_the_cache(device, module):
+    x = torch.ones(4, device=device)
+    with module.memory.caching_allocator_disabled():
+        graph, y = capture(module, lambda: (x * 2).relu())
+        del y  # each replay still writes there
+        others = [torch.full((4,), 7.0, device=device) for _ in range(8)]
+        graph.replay()
+        assert_equal(torch.stack(others), torch.full((8, 4), 7.0))
+        graph.reset()
