@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks import native, rows
 from benchmarks.places import CHECKOUT, Places
+from torchplug import _plugins
 from torchplug.bench import driver, environment, imports
 from torchplug.bench.driver import Found
 from torchplug.bench.rounds import Result
@@ -49,9 +50,13 @@ class Measuring:
             self.failures.append(f"{device} from C++: {error}")
 
     def measure_import(self) -> None:
+        """An installed device by name: beside an accelerator of PyTorch's own none is registered unasked."""
+        chosen = own_environment()
+        if installed := sorted(_plugins.installed_plugins()):
+            chosen |= {"TORCHPLUG_DEVICE": installed[0]}
         for group in (target.group for target in rows.targets_of("")):
             try:
-                self.python |= imports.measure([group], self.settings, own_environment())
+                self.python |= imports.measure([group], self.settings, chosen)
             except RuntimeError as error:
                 self.notes.append(f"Rows left out ({group.title}): {error}.")
             except subprocess.SubprocessError as error:

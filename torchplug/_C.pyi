@@ -27,6 +27,8 @@ class Description(TypedDict):
     serialized: bool
     capabilities: dict[str, bool]
     kernels: list[str]
+    unused_kernels: dict[str, str]
+    """Those that serve no operator of this PyTorch, and why."""
 
 class BuiltWith(TypedDict):
     torch: str

@@ -197,12 +197,12 @@ def show_ledger(console: Console) -> None:
 
 def run(*, as_json: bool = False) -> int:
     """The demo on this process's device; 1 if the losses differ, 2 without a device."""
-    accelerator = torch.accelerator.current_accelerator(check_available=True)
-    if accelerator is None:
-        output.complain("There is no device. Set TORCHPLUG_DEVICE to one, for example sim.")
+    try:
+        name = torchplug.device_module().get_device_name()
+    except RuntimeError as error:
+        output.complain(str(error))
         return 2
-    device = accelerator.type
-    name = torch.get_device_module(device).get_device_name()
+    device = torch._C._get_privateuse1_backend_name()
     comparisons = compare(device)
     agree = all(comparison.agree for comparison in comparisons)
     if as_json:

@@ -168,8 +168,8 @@ typedef struct plug_value { /* one operator argument or result */
   } as;
 } plug_value;
 enum {
-  PLUG_NONE = 0, /* an optional argument that was not given */
-  PLUG_VALUE_BOOL = 1,
+  PLUG_NONE = 0,       /* an optional argument that was not given */
+  PLUG_VALUE_BOOL = 1, /* as.i: 0 or 1 */
   PLUG_VALUE_INT = 2,
   PLUG_VALUE_UINT = 3, /* as.u; a Scalar above INT64_MAX */
   PLUG_VALUE_FLOAT = 4,
@@ -250,7 +250,8 @@ typedef struct plug_device_info { /* filled by the plugin up to `size` */
   const char *name; /* "Acme A1" */
   uint64_t total_bytes;
   uint64_t alignment;       /* of every mem_alloc; a power of two */
-  const plug_dtype *dtypes; /* types that kernels take; others go to the CPU */
+  const plug_dtype *dtypes; /* types that kernels take and give: a call with
+                            ** another, as argument or result, goes to the CPU */
   uint32_t dtype_count;     /* 0: no kernel is ever called */
   uint32_t processor_count; /* 0: unknown, as for all below */
   int32_t capability_major;

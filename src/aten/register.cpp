@@ -83,8 +83,8 @@ BoundKernels bind_kernels(const Module& module) {
     for (Binding& binding : bind_kernel(kernel, module.name)) {
       const OperatorName name = binding.operator_handle.operator_name();
       if (is_shim(binding.operator_handle)) {
-        log_unused_kernel(kernel, module.name,
-                          "torchplug does " + full_name(name) + " itself, in one way for every device");
+        report_unused_kernel(kernel, module.name,
+                             "torchplug does " + full_name(name) + " itself, in one way for every device");
         continue;
       }
       bound.try_emplace(name, std::make_unique<BoundKernel>(std::move(binding), module));

@@ -55,7 +55,7 @@ Listed list_group(const plug_runtime& table, Group wanted) {
 void check_mandatory(const plug_runtime& table, const std::string& name) {
   const Listed listed = list_group(table, Group::kMandatory);
   TORCH_CHECK(listed.missing.empty(), "Plugin '", name, "' lacks mandatory functions: ", listed.missing,
-              ". Set these members of its plug_runtime.");
+              ". Set these members of its plug_runtime, and its .size to sizeof(plug_runtime).");
 }
 
 void check_group(const plug_runtime& table, const GroupNames& group, const std::string& name) {
@@ -65,11 +65,14 @@ void check_group(const plug_runtime& table, const GroupNames& group, const std::
               " and lacks ", listed.missing, ". Implement all of them or none.");
 }
 
+// No table of any version comes near it: the size was never set.
+constexpr uint32_t kLargestTable = 1 << 16;
+
 // Copies what the owner of `table` knew of it; the rest stays zero.
 template <class Table>
 Table adopt(const Table& table, const char* type, const std::string& name) {
-  TORCH_CHECK(table.size >= sizeof(uint32_t), "Plugin '", name, "' returned a ", type, " whose size is ",
-              table.size, ". Set .size = sizeof(", type, ").");
+  TORCH_CHECK(table.size >= sizeof(uint32_t) && table.size <= kLargestTable, "Plugin '", name,
+              "' returned a ", type, " whose size is ", table.size, ". Set .size = sizeof(", type, ").");
   Table adopted{};
   const size_t whole = table.size / alignof(Table) * alignof(Table);  // a member reached in part is absent
   std::memcpy(&adopted, &table, std::min(whole, sizeof(Table)));
@@ -101,9 +104,11 @@ EntryPoint find_entry_point(void* library, const std::string& path) {
 void check_name(const std::string& name, const std::string& path) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
-  TORCH_CHECK(!name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_allowed),
-              "The plugin at '", path, "' has the name '", name,
-              "'. A device name is lower-case letters, digits and '_', beginning with a letter.");
+  TORCH_CHECK(
+      !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_allowed),
+      "The plugin at '", path, "' has the name '", name,
+      "'. A device name is lower-case letters, digits and '_', beginning with a letter. Set .name of its "
+      "plug_module, and its .size to sizeof(plug_module).");
 }
 
 std::unique_ptr<Module> open_module(const std::string& path) {
@@ -129,8 +134,9 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   module->version = as_utf8(table.version);
   module->abi_minor = table.abi_minor;
   module->flags = table.flags;
-  TORCH_CHECK(table.runtime != nullptr, "Plugin '", module->name,
-              "' has no runtime table. Set .runtime of its plug_module.");
+  TORCH_CHECK(
+      table.runtime != nullptr, "Plugin '", module->name,
+      "' has no runtime table. Set .runtime of its plug_module, and its .size to sizeof(plug_module).");
   module->table = adopt_runtime(*table.runtime, module->name);
   module->runtime = Runtime(module->table);
   if (table.kernels != nullptr) module->kernels = adopt_kernels(*table.kernels, module->name);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "aten/kernel/binding.h"
 #include "aten/plan/ledger.h"
 #include "base/dtype.h"
 #include "pytorch/activate.h"
@@ -74,6 +75,8 @@ py::dict describe() {
   capabilities["profiler"] = plugin.has_profiler();
   py::list kernels;
   for (const plug_kernel& kernel : plugin.kernels) kernels.append(kernel.schema);
+  py::dict unused;
+  for (const UnusedKernel& kernel : unused_kernels()) unused[py::str(kernel.schema)] = kernel.why;
   py::dict result;
   result["name"] = plugin.name;
   result["path"] = plugin.path;
@@ -82,6 +85,7 @@ py::dict describe() {
   result["serialized"] = (plugin.flags & PLUG_SERIALIZE) != 0;
   result["capabilities"] = capabilities;
   result["kernels"] = kernels;
+  result["unused_kernels"] = unused;
   return result;
 }
 

@@ -286,12 +286,17 @@ void detail::mark_lost(DeviceIndex device) noexcept {
   }
 }
 
+// What is emulated or done another way never comes to check().
+constexpr const char* kNotOptional =
+    "it returned PLUG_UNSUPPORTED, and torchplug has no other way to do this; a plugin without the function "
+    "leaves its member NULL";
+
 void check(plug_status status, const char* what, DeviceIndex device) {
   if (C10_LIKELY(status == PLUG_OK)) return;
   const std::string where =
       device < 0 ? device_type_name() : device_type_name() + ":" + std::to_string(int{device});
   std::string said = take_plugin_error();
-  if (said.empty()) said = "no reason given";
+  if (said.empty()) said = status == PLUG_UNSUPPORTED ? kNotOptional : "no reason given";
   const std::string message = where + ": " + what + " failed (" + status_name(status) + "): " + said;
   TORCH_CHECK_WITH(OutOfMemoryError, status != PLUG_NO_MEMORY, message);
   if (status == PLUG_LOST && device >= 0) {

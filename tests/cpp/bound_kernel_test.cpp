@@ -174,7 +174,7 @@ TEST(BoundKernel, a_dtype_the_device_does_not_have_goes_to_the_cpu_and_the_ledge
   on_kernels([] {
     same_as_cpu([](Tensors t) { return t[0].relu(); }, {numbers({4}, at::kHalf)});
     EXPECT_EQ(seen("relu(").count, 0u);
-    EXPECT_EQ(by_cpu("aten::relu", Reason::kDtype), 1u);
+    EXPECT_EQ(by_cpu("aten::relu", Reason::kInputDtype), 1u);
   });
 }
 

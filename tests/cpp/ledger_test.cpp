@@ -29,7 +29,7 @@ TEST(Ledger, each_way_and_each_reason_has_its_own_line) {
   account.count(Way::kKernel, Reason::kNone, 0, 0);
   account.count(Way::kStage, Reason::kDeclined, 100, 5);
   account.count(Way::kStage, Reason::kDeclined, 20, 7);
-  account.count(Way::kStage, Reason::kDtype, 3, 0);
+  account.count(Way::kStage, Reason::kInputDtype, 3, 0);
   const auto lines = lines_of("test::op");
   ASSERT_EQ(lines.size(), 3u);
   const auto line = [&](Way way, Reason reason) {
@@ -41,7 +41,7 @@ TEST(Ledger, each_way_and_each_reason_has_its_own_line) {
   EXPECT_EQ(line(Way::kStage, Reason::kDeclined).count, 2u);
   EXPECT_EQ(line(Way::kStage, Reason::kDeclined).bytes, 120u);
   EXPECT_EQ(line(Way::kStage, Reason::kDeclined).nanoseconds, 12u);
-  EXPECT_EQ(line(Way::kStage, Reason::kDtype).bytes, 3u);
+  EXPECT_EQ(line(Way::kStage, Reason::kInputDtype).bytes, 3u);
 }
 
 TEST(Ledger, the_most_frequent_lines_come_first) {
@@ -105,7 +105,8 @@ TEST(Ledger, every_way_has_a_name_and_every_reason_but_none_a_text) {
   EXPECT_STREQ(way_name(Way::kBorrow), "borrow");
   EXPECT_STREQ(way_name(Way::kStage), "stage");
   EXPECT_STREQ(reason_text(Reason::kNone), "");
-  for (Reason reason : {Reason::kNoKernel, Reason::kDeclined, Reason::kDtype, Reason::kArguments}) {
+  for (Reason reason : {Reason::kNoKernel, Reason::kDeclined, Reason::kInputDtype, Reason::kResultDtype,
+                        Reason::kArguments}) {
     EXPECT_STRNE(reason_text(reason), "");
   }
 }

@@ -122,7 +122,8 @@ def test_a_late_load_that_fails_breaks_the_device_alone(tmp_path):
     reason, available, works = output.splitlines()
     assert reason.startswith("1 ") and "no licence" in reason
     assert (available, works) == ("False 0 False", "True True")
-    assert "Warning" not in errors  # Kineto may say there when a profile began
+    warnings = [line for line in errors.splitlines() if "Warning" in line]
+    assert all("is used beside" in line for line in warnings)  # a profile initialises CUDA
 
 
 def test_after_a_late_load_that_fails_the_repaired_plugin_can_be_loaded(tmp_path):

@@ -241,7 +241,7 @@ def test_what_the_cpu_does_is_refused_by_name_where_the_plugin_captures_without_
             x.exp()
     except RuntimeError as error:
         print(error)
-    print(x.exp().log().tolist())
+    print(torch.allclose(x.exp().cpu(), x.cpu().exp()))
     """
     settings = {"TORCHPLUG_SIM_CAPTURE": "on"}
     if not view:
@@ -249,4 +249,4 @@ def test_what_the_cpu_does_is_refused_by_name_where_the_plugin_captures_without_
     plugin = compile_test_plugin(tmp_path, "captures_alone")
     said = output_of(code, "captures_alone", TORCHPLUG_DEVICE=plugin, **settings)
     assert "aten::exp" in said and "has no host_func" in said and "outside of the capture" in said
-    assert said.endswith("[1.0, 1.0, 1.0, 1.0]")
+    assert said.endswith("True")

@@ -165,6 +165,11 @@ def test_wrong_usage_is_code_2_and_nothing_on_stdout(arguments, words):
     assert (code, output) == (2, "") and words in errors
 
 
+def test_a_name_of_pytorchs_own_is_found(tmp_path):
+    code, output, _ = run(compile_plugin(tmp_path, "meta"), "--only", "tables")
+    assert code == 1 and "called 'meta', as one of PyTorch's own" in output
+
+
 def test_what_is_no_plugin_is_code_2(broken):
     code, output, errors = run(broken("not_a_plugin"))
     assert (code, output) == (2, "") and "does not export torchplug_plugin_v0" in errors

@@ -20,7 +20,9 @@ class Trace:
         self.spans = [event for event in self.events if event["ph"] == "X"]
 
     def of(self, *categories, name=""):
-        return [e for e in self.spans if e.get("cat") in categories and name in e["name"]]
+        """By when they began; the file has them in any order."""
+        found = [e for e in self.spans if e.get("cat") in categories and name in e["name"]]
+        return sorted(found, key=lambda event: event["ts"])
 
     @property
     def work(self):

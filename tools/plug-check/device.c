@@ -76,12 +76,28 @@ static void kernels(const plug_kernels *given) {
   }
 }
 
+/* PyTorch's own devices; `torchplug devices` also knows the other names that torch uses.
+ */
+static bool is_pytorchs(const char *name) {
+  static const char *const names[] = {
+      "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+      "fpga", "maia", "xla",    "mps",    "vulkan", "metal", "xpu",
+      "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(name, names[i]) == 0) return true;
+  }
+  return false;
+}
+
 static void tables(void) {
   expect(module.name && module.name[0] >= 'a' && module.name[0] <= 'z' &&
              strspn(module.name, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
                  strlen(module.name),
          "the device is called '%s': a name is lower-case letters, digits and '_'",
          module.name ? module.name : "");
+  expect(!is_pytorchs(module.name),
+         "the device is called '%s', as one of PyTorch's own: take another name",
+         module.name);
   expect(module.version != NULL, "the plugin has no version");
   expect(module.abi_minor != 0, "plug_module.abi_minor is 0: set it to PLUG_ABI_MINOR");
   expect((module.flags & ~(uint64_t)PLUG_SERIALIZE) == 0,

@@ -97,15 +97,22 @@ def show_levels(console: Console, facts: dict[str, Any]) -> None:
     table.add_row("L0 runtime", "has", ", ".join(["mandatory functions", *given]))
     if absent:
         table.add_row("", "lacks", ", ".join(absent))
-    names = [schema.partition("(")[0].removeprefix("aten::") for schema in facts["kernels"]]
+    unused = facts["unused_kernels"]
+    names = [operator_of(schema) for schema in facts["kernels"] if schema not in unused]
     count = f"{len(names)} kernel{'' if len(names) == 1 else 's'}"
     table.add_row("L1 kernels", "has", f"{count}: {shorten(names)}" if names else "none")
     dtypes = list(dict.fromkeys(t for device in facts["devices"] for t in device["dtypes"]))
     if names and dtypes:
         table.add_row("", "for", shorten(dtypes))
+    for schema, why in unused.items():
+        table.add_row("", "unused", f"{operator_of(schema)}: {why}")
     if facts["options"]:
         table.add_row("options", "reads", ", ".join(facts["options"]))
     output.put(console, Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def operator_of(schema: str) -> str:
+    return schema.partition("(")[0].removeprefix("aten::")
 
 
 def shorten(words: list[str], most: int = 12) -> str:

@@ -256,6 +256,11 @@ def check_plugin(facts: dict[str, Any]) -> Check:
     if not facts["computes"]:
         advice = f"Do not use it; report it to the author of {package}."
         return Check(subject, f"{found}; results differ from the CPU", advice, "error")
+    if facts["unused_kernels"]:
+        unused = ", ".join(map(devices.operator_of, facts["unused_kernels"]))
+        advice = f"`torchplug devices` says why; report it to the author of {package}."
+        finding = f"{found}; results match the CPU; kernels that serve no operator: {unused}"
+        return Check(subject, finding, advice, "warning")
     return Check(subject, f"{found}; results match the CPU")
 
 

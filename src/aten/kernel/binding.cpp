@@ -4,8 +4,10 @@
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "aten/plan/operator_facts.h"
+#include "base/immortal.h"
 
 namespace torchplug::aten {
 namespace {
@@ -14,6 +16,16 @@ using c10::Argument;
 using c10::FunctionSchema;
 using c10::OperatorHandle;
 using c10::OperatorName;
+
+struct UnusedKernels {
+  std::mutex lock;
+  std::vector<UnusedKernel> kernels;
+};
+
+UnusedKernels& unused() {
+  static auto& instance = *immortal<UnusedKernels>();
+  return instance;
+}
 
 enum class Fit { kNo, kExact, kWidened };
 
@@ -138,8 +150,17 @@ std::vector<std::pair<OperatorHandle, Form>> find_forms(const OperatorHandle& na
 
 }  // namespace
 
-void log_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why) {
+void report_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why) {
+  {
+    std::lock_guard lock(unused().lock);
+    unused().kernels.push_back({kernel.schema, why});
+  }
   TORCH_WARN("The kernel of '", plugin, "' for ", kernel.schema, " is not used: ", why, ".");
+}
+
+std::vector<UnusedKernel> unused_kernels() {
+  std::lock_guard lock(unused().lock);
+  return unused().kernels;
 }
 
 std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& plugin) {
@@ -147,16 +168,16 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
   try {
     parsed = torch::jit::parseSchema(kernel.schema);
   } catch (const std::exception&) {
-    log_unused_kernel(kernel, plugin, "its schema cannot be read");
+    report_unused_kernel(kernel, plugin, "its schema cannot be read");
     return {};
   }
   const auto named = c10::Dispatcher::singleton().findSchema(parsed->operator_name());
   if (!named) {
-    log_unused_kernel(kernel, plugin, "this PyTorch has no such operator");
+    report_unused_kernel(kernel, plugin, "this PyTorch has no such operator");
     return {};
   }
   if (const std::string obstacle = find_obstacle(*named); !obstacle.empty()) {
-    log_unused_kernel(kernel, plugin, obstacle);
+    report_unused_kernel(kernel, plugin, obstacle);
     return {};
   }
   std::vector<Binding> bindings;
@@ -166,7 +187,7 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
     if (problem.empty()) {
       bindings.push_back(std::move(binding));
     } else if (handle == *named) {
-      log_unused_kernel(kernel, plugin, problem);
+      report_unused_kernel(kernel, plugin, problem);
       return {};
     }
   }

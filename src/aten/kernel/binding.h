@@ -33,8 +33,14 @@ struct Binding {
   std::vector<bool> writes;
 };
 
-// The line that tells the author of a plugin that a kernel is for nothing.
-void log_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why);
+struct UnusedKernel {
+  std::string schema;
+  std::string why;
+};
+
+// Tells the author of a plugin that a kernel is for nothing: a warning, and a row of `torchplug devices`.
+void report_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why);
+std::vector<UnusedKernel> unused_kernels();
 
 // The bindings of one kernel, one for each form PyTorch has. Empty, with a log line that says why, if
 // the schema fits no operator.

@@ -288,7 +288,7 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
       const auto dtype = to_plug_dtype(tensor.scalar_type());
       const bool converted =
           tensor.unsafeGetTensorImpl()->is_wrapped_number() && !accepts(PLUG_ACCEPTS_MIXED);
-      if (!converted && (!dtype || !info.holds(*dtype))) plan->refusal = Reason::kDtype;
+      if (!converted && (!dtype || !info.holds(*dtype))) plan->refusal = Reason::kInputDtype;
       if (tensor.layout() != at::kStrided) plan->refusal = Reason::kArguments;
     });
   }
@@ -314,10 +314,11 @@ std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Str
   for (const OutputShape& output : plan->outputs) {
     // How integers are to be read has no form in plug.h: quantized results are the CPU's.
     const bool is_quantized = c10::isQIntType(output.dtype);
-    if (output.is_tensor && (is_quantized || !is_held(info, output.dtype))) plan->refusal = Reason::kDtype;
+    const bool is_refused = output.is_tensor && (is_quantized || !is_held(info, output.dtype));
+    if (is_refused) plan->refusal = Reason::kResultDtype;
   }
   for (const InputPlan& input : plan->inputs) {
-    if (!is_held(info, input.dtype)) plan->refusal = Reason::kDtype;
+    if (!is_held(info, input.dtype)) plan->refusal = Reason::kInputDtype;
   }
   const auto has_no_elements = [](const OutputShape& output) {
     return std::find(output.sizes.begin(), output.sizes.end(), 0) != output.sizes.end();

@@ -36,7 +36,8 @@ const char* reason_text(Reason reason) {
     case Reason::kNone: return "";
     case Reason::kNoKernel: return "the plugin has no kernel for it";
     case Reason::kDeclined: return "the plugin's kernel declined the call";
-    case Reason::kDtype: return "the device's kernels do not take this dtype";
+    case Reason::kInputDtype: return "an argument's dtype is not among the device's dtypes";
+    case Reason::kResultDtype: return "a result's dtype is not among the device's dtypes";
     case Reason::kArguments: return "the plugin's kernel cannot take such arguments";
   }
   return "";

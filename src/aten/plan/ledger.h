@@ -15,7 +15,7 @@
 namespace torchplug::aten {
 
 enum class Way { kKernel, kBorrow, kStage };
-enum class Reason { kNone, kNoKernel, kDeclined, kDtype, kArguments };
+enum class Reason { kNone, kNoKernel, kDeclined, kInputDtype, kResultDtype, kArguments };
 
 const char* way_name(Way way);
 const char* reason_text(Reason reason);
@@ -48,7 +48,7 @@ class LedgerAccount {
     std::atomic<uint64_t> nanoseconds{0};
   };
   static constexpr size_t kWays = 3;
-  static constexpr size_t kReasons = 5;
+  static constexpr size_t kReasons = 6;
 
   std::string op_;
   std::array<std::array<Line, kReasons>, kWays> lines_;
