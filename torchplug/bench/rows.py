@@ -61,7 +61,7 @@ LARGE = Group(
 )
 STAGING = Group(
     "staging",
-    "operator of 64 MiB staged through pinned memory",
+    "staged operator of 64 MiB",
     "staging",
     ("sin of 16M",),
     against="CPU + 2 memcpy",

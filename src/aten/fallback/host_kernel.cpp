@@ -67,7 +67,10 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Str
 uint64_t HostKernel::run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
   const HostPlan* known = plans_.peek(key);
   if (C10_UNLIKELY(known == nullptr)) return run_first(stack, key, stream, LoanKind::kStage);
-  if (!is_capturing(stream)) return run_now(stack, stream, LoanKind::kStage, nullptr);
+  if (!is_capturing(stream)) {
+    const std::shared_ptr<const HostPlan> plan = plans_.own(*known);
+    return run_now(stack, stream, LoanKind::kStage, nullptr, plan.get());
+  }
   capture_staged(stack, *plans_.own(*known), stream);
   return 0;
 }
@@ -126,13 +129,17 @@ HostGenerator HostKernel::replace_ambient(torch::jit::Stack& arguments, const St
 }
 
 uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
-                             std::shared_ptr<HostPlan>* learnt) const {
+                             std::shared_ptr<HostPlan>* learnt, const HostPlan* known) const {
   Loan loan(kind, stream);
   loan.add_all(torch::jit::last(stack, facts_.argument_count), facts_.writes, facts_.overwrites);
   loan.open();
   torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
   replace_ambient(work, stream);
-  run_on_host(work, stream, kind);
+  if (known != nullptr && writes_much(*known)) {
+    run_into_pinned(work, *known);
+  } else {
+    run_on_host(work, stream, kind);
+  }
   loan.settle();
   if (learnt != nullptr) *learnt = learn(loan, work);
   torch::jit::drop(stack, facts_.argument_count);
@@ -143,6 +150,23 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
     stack.push_back(std::move(value));
   }
   return loan.bytes_moved();
+}
+
+bool HostKernel::writes_much(const HostPlan& plan) const {
+  const auto is_new = [](const HostPlan::Output& output) { return output.is_new(); };
+  const auto is_large = [](const HostPlan::Output& output) { return output.shape.bytes >= kPinnedFrom; };
+  return facts_.out_form && std::ranges::all_of(plan.outputs, is_new) &&
+         std::ranges::any_of(plan.outputs, is_large);
+}
+
+// Memory that the kernel allocates itself is new each time, and the system clears it page by page: for large
+// results that takes longer than the operator.
+void HostKernel::run_into_pinned(torch::jit::Stack& work, const HostPlan& plan) const {
+  for (const HostPlan::Output& output : plan.outputs) {
+    work.emplace_back(empty_pinned(output.shape.sizes, output.shape.strides, output.shape.dtype));
+  }
+  const HostScope scope;
+  facts_.out_form->redispatchBoxed(c10::DispatchKeySet(host_key_), &work);
 }
 
 // On borrowed memory this is the device's work, if done by the host's processor.
@@ -333,7 +357,8 @@ void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, 
   for (const HostPlan::Output& output : plan.outputs) {
     if (output.is_new()) {
       results.push_back(empty_on(stream, output.shape));
-      made.emplace_back(results.back(), empty_pinned_like(results.back()));
+      made.emplace_back(results.back(),
+                        empty_pinned(output.shape.sizes, output.shape.strides, output.shape.dtype));
       job->add_host_output(made.back().second);
       continue;
     }

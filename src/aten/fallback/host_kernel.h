@@ -64,8 +64,10 @@ class HostKernel {
   void capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void refuse_in_capture(const PlanKey& key, const Stream& stream) const;
   uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
-                   std::shared_ptr<HostPlan>* learnt) const;
+                   std::shared_ptr<HostPlan>* learnt, const HostPlan* known = nullptr) const;
+  bool writes_much(const HostPlan& plan) const;
   void run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const;
+  void run_into_pinned(torch::jit::Stack& work, const HostPlan& plan) const;
   bool run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;

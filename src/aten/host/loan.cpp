@@ -16,10 +16,6 @@ namespace {
 // Staged spans begin at a multiple of every item size, so that offsets stay whole.
 constexpr uint64_t kSpanAlignment = 16;
 
-// From here on copies through pinned memory, which a device reads and writes by itself, are worth the
-// bookkeeping that keeps the memory until the stream has passed.
-constexpr size_t kPinnedFrom = 64 * 1024;
-
 int64_t items_before(const ByteSpan& span, const at::Tensor& tensor) {
   return static_cast<int64_t>(span.begin) / static_cast<int64_t>(tensor.itemsize());
 }
@@ -90,8 +86,7 @@ void Loan::merge_buffers() {
 
 void Loan::open() {
   if (kind_ == LoanKind::kStage) merge_buffers();
-  const bool can_pin = plugin_has<&plug_runtime::host_alloc>(stream_.device());
-  for (Buffer& buffer : buffers_) fill(buffer, can_pin && buffer.span.bytes() >= kPinnedFrom);
+  for (Buffer& buffer : buffers_) fill(buffer, buffer.span.bytes() >= kPinnedFrom);
   // What was read is there, and so is everything a borrowed tensor depends on. Where there is nothing to
   // read, nothing is waited for.
   const auto is_awaited = [&](const Buffer& buffer) {

@@ -80,9 +80,9 @@ at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream) {
   return copy;
 }
 
-at::Tensor empty_pinned_like(const at::Tensor& tensor) {
-  return at::detail::empty_strided_generic(tensor.sizes(), tensor.strides(), &host_allocator(),
-                                           c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.scalar_type());
+at::Tensor empty_pinned(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype) {
+  return at::detail::empty_strided_generic(sizes, strides, &host_allocator(),
+                                           c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
 }
 
 }  // namespace torchplug::aten

@@ -32,7 +32,11 @@ bool write_storage(const void* host, const c10::StorageImpl& storage, uint64_t b
 // A device tensor like `host` in dtype, sizes and strides, and with its contents.
 at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream);
 
-// An uninitialised tensor in pinned host memory, which looks like another.
-at::Tensor empty_pinned_like(const at::Tensor& tensor);
+// From here on memory of host_allocator() is worth its bookkeeping: a device reads and writes it by itself, if
+// the plugin has host_alloc, and it is there already, where the system clears new memory page by page.
+inline constexpr size_t kPinnedFrom = 64 * 1024;
+
+// An uninitialised CPU tensor in memory of host_allocator().
+at::Tensor empty_pinned(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype);
 
 }  // namespace torchplug::aten
