@@ -32,8 +32,8 @@ bool write_storage(const void* host, const c10::StorageImpl& storage, uint64_t b
 // A device tensor like `host` in dtype, sizes and strides, and with its contents.
 at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream);
 
-// From here on memory of host_allocator() is worth its bookkeeping: a device reads and writes it by itself, if
-// the plugin has host_alloc, and it is there already, where the system clears new memory page by page.
+// From here on memory of host_allocator() is worth its bookkeeping: a device reads and writes it by itself,
+// if the plugin has host_alloc, and it is there already, where the system clears new memory page by page.
 inline constexpr size_t kPinnedFrom = 64 * 1024;
 
 // An uninitialised CPU tensor in memory of host_allocator().
