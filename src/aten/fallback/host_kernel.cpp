@@ -162,8 +162,11 @@ bool HostKernel::writes_much(const HostPlan& plan) const {
 // Memory that the kernel allocates itself is new each time, and the system clears it page by page: for large
 // results that takes longer than the operator.
 void HostKernel::run_into_pinned(torch::jit::Stack& work, const HostPlan& plan) const {
+  // Kept here: PyTorch 2.11 drops the arguments before it reads a second result, which is one of them.
+  std::vector<at::Tensor> results;
   for (const HostPlan::Output& output : plan.outputs) {
-    work.emplace_back(empty_pinned(output.shape.sizes, output.shape.strides, output.shape.dtype));
+    results.push_back(empty_pinned(output.shape.sizes, output.shape.strides, output.shape.dtype));
+    work.emplace_back(results.back());
   }
   const HostScope scope;
   facts_.out_form->redispatchBoxed(c10::DispatchKeySet(host_key_), &work);
