@@ -98,12 +98,15 @@ class graph:
 
 
 def own_stream() -> torch.Stream | None:
-    """The stream that captures on the current device use, or None where there is only one."""
+    """The stream that captures on the current device use, or None where there is only one.
+
+    No `Stream` is this one: work that joins a capture from a stream of the user's has to be waited for, always.
+    """
     if not _C.describe()["capabilities"]["streams"]:
         return None
     index = _C.current_device()
     if index not in graph.default_capture_stream:
-        graph.default_capture_stream[index] = _streams.Stream(index)
+        graph.default_capture_stream[index] = _streams.private_stream(index)
     return graph.default_capture_stream[index]
 
 

@@ -124,6 +124,11 @@ class Event(torch.Event, metaclass=_OfDevice):
         return event
 
 
+def private_stream(device_index: int) -> Stream:
+    """A new stream that `Stream` gives nobody."""
+    return _known(_C.private_stream(device_index), device_index)
+
+
 def _known(stream_id: int, device_index: int) -> Stream:
     return Stream(
         stream_id=stream_id,

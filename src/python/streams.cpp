@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/immortal.h"
 #include "python/bindings.h"
 #include "runtime/gate.h"
 #include "runtime/stream.h"
@@ -21,6 +22,9 @@ int64_t external_stream(uintptr_t native, DeviceIndex device) {
   return Stream::from_native(device, reinterpret_cast<void*>(native)).id();
 }
 
+// A new one, which nobody else is given.
+int64_t private_stream(DeviceIndex device) { return immortal<PrivateStream>(device)->get().id(); }
+
 uintptr_t native_stream(int64_t id, DeviceIndex device) {
   return reinterpret_cast<uintptr_t>(stream_of(id, device).native_handle());
 }
@@ -34,6 +38,7 @@ std::unique_ptr<Gate> hold_stream(int64_t id, DeviceIndex device, double limit) 
 void bind_streams(py::module_& module) {
   using NoGil = py::call_guard<py::gil_scoped_release>;
   module.def("external_stream", &external_stream, NoGil());
+  module.def("private_stream", &private_stream, NoGil());
   module.def("native_stream", &native_stream, NoGil());
   module.def("stream_priority",
              [](int64_t id, DeviceIndex device) { return stream_of(id, device).priority(); });

@@ -192,6 +192,13 @@ def test_a_stream_that_joined_must_be_waited_for(device, module):
 
 
 @streams_only
+def test_no_stream_of_the_users_is_the_one_that_captures(module):
+    own = module.graphs.own_stream()
+    assert own not in [module.Stream() for _ in range(64)]
+    assert own == module.graphs.own_stream()
+
+
+@streams_only
 @pytest.mark.parametrize("forgotten", [0, 1])
 def test_each_of_two_streams_that_joined_must_be_waited_for(device, module, forgotten):
     x = torch.zeros(10, device=device)
