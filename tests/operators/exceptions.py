@@ -35,10 +35,9 @@ OTHER_FORMULA = {
     "nn.functional.linear_cross_entropy.chunked_none": (2e-2, 6e-2),
 }
 
-# Operators that PyTorch composes of others where the device is not the CPU: strides of dimensions of one
-# element, which address nothing, go uncompared.
+# Operators that PyTorch composes of others where the device is not the CPU: their strides go uncompared.
 OTHER_COMPOSITION = {
-    # at::max_pool1d: max_pool1d_with_indices unless self.is_cpu()
+    # at::max_pool1d: max_pool1d_with_indices unless self.is_cpu(), whose result is laid out as max_pool2d's
     "nn.functional.max_pool1d": "without gradients the CPU has a kernel of its own",
 }
 

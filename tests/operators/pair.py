@@ -93,7 +93,7 @@ class Pair:
         return Expectation(
             self.case.place.device.type,
             values=self.determined,
-            all_strides=self.case.operator not in OTHER_COMPOSITION,
+            strides=self.case.operator not in OTHER_COMPOSITION,
             tolerance=self.case.tolerance,
         )
 
