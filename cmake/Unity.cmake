@@ -5,6 +5,8 @@ function(compile_by_folder target)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # GCC inlines the less the longer a file is.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=inline-unit-growth=400>)
   foreach(source ${ARGN})
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src)

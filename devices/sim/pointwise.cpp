@@ -102,8 +102,8 @@ const T* StridedOperands<T>::take_input(std::size_t index, const plug_tensor& in
 
 template <class T>
 void StridedOperands<T>::join_dimensions() {
-  std::stable_sort(dimensions_.begin(), dimensions_.end(),
-                   [](const Dimension& x, const Dimension& y) { return x.result > y.result; });
+  std::sort(dimensions_.begin(), dimensions_.end(),
+            [](const Dimension& x, const Dimension& y) { return x.result > y.result; });
   const auto goes_on = [](const Dimension& outer, const Dimension& inner) {
     return outer.result == inner.size * inner.result && outer.a == inner.size * inner.a &&
            outer.b == inner.size * inner.b;

@@ -28,6 +28,18 @@ void run_vectorised(const Loop& loop) noexcept {
   loop();
 }
 
+// Calls body(i) for every i below count. What one call writes no other reads, so that several may be one
+// instruction.
+template <class Body>
+inline __attribute__((always_inline)) void for_each_independently(std::int64_t count, const Body& body) {
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+  for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
 // Elements in the order of memory. The result may be an input.
 template <class T>
 struct DenseOperands {
@@ -39,8 +51,8 @@ struct DenseOperands {
   template <class Function>
   void apply(const Function& function) const noexcept {
     run_vectorised([&]() __attribute__((always_inline)) {
-#pragma GCC ivdep
-      for (std::int64_t i = 0; i < count; ++i) result[i] = function(a[i], b[i]);
+      for_each_independently(
+          count, [&](std::int64_t i) __attribute__((always_inline)) { result[i] = function(a[i], b[i]); });
     });
   }
 };
@@ -97,12 +109,14 @@ class StridedOperands {
     run_vectorised([&]() __attribute__((always_inline)) {
       if (dense && row.a == 1 && row.b == 0) {
         const T number = *b;
-#pragma GCC ivdep
-        for (std::int64_t i = 0; i < row.size; ++i) result[i] = function(a[i], number);
+        for_each_independently(
+            row.size, [&](std::int64_t i)
+                          __attribute__((always_inline)) { result[i] = function(a[i], number); });
       } else if (dense && row.a == 0 && row.b == 1) {
         const T number = *a;
-#pragma GCC ivdep
-        for (std::int64_t i = 0; i < row.size; ++i) result[i] = function(number, b[i]);
+        for_each_independently(
+            row.size, [&](std::int64_t i)
+                          __attribute__((always_inline)) { result[i] = function(number, b[i]); });
       } else {
         for (std::int64_t i = 0; i < row.size; ++i) {
           result[i * row.result] = function(a[i * row.a], b[i * row.b]);
