@@ -110,7 +110,7 @@ class KernelOnOneDevice final : public c10::OperatorKernel {
 
  private:
   static bool is_on_one_device(Arguments arguments) {
-    c10::Device device = *device_of_call(arguments);
+    c10::Device device = device_of_call(arguments).value_or(c10::Device(kDeviceType));
     if (!device.has_index()) device.set_index(current_device());
     bool is_one = true;
     for (const c10::IValue& value : arguments) {

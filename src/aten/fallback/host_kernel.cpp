@@ -135,8 +135,8 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
   loan.open();
   torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
   replace_ambient(work, stream);
-  if (known != nullptr && writes_much(*known)) {
-    run_into_pinned(work, *known);
+  if (known != nullptr && facts_.out_form && writes_much(*known)) {
+    run_into_pinned(*facts_.out_form, work, *known);
   } else {
     run_on_host(work, stream, kind);
   }
@@ -155,13 +155,13 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
 bool HostKernel::writes_much(const HostPlan& plan) const {
   const auto is_new = [](const HostPlan::Output& output) { return output.is_new(); };
   const auto is_large = [](const HostPlan::Output& output) { return output.shape.bytes >= kPinnedFrom; };
-  return facts_.out_form && std::ranges::all_of(plan.outputs, is_new) &&
-         std::ranges::any_of(plan.outputs, is_large);
+  return std::ranges::all_of(plan.outputs, is_new) && std::ranges::any_of(plan.outputs, is_large);
 }
 
 // Memory that the kernel allocates itself is new each time, and the system clears it page by page: for large
 // results that takes longer than the operator.
-void HostKernel::run_into_pinned(torch::jit::Stack& work, const HostPlan& plan) const {
+void HostKernel::run_into_pinned(const c10::OperatorHandle& out_form, torch::jit::Stack& work,
+                                 const HostPlan& plan) const {
   // Kept here: PyTorch 2.11 drops the arguments before it reads a second result, which is one of them.
   std::vector<at::Tensor> results;
   for (const HostPlan::Output& output : plan.outputs) {
@@ -169,7 +169,7 @@ void HostKernel::run_into_pinned(torch::jit::Stack& work, const HostPlan& plan) 
     work.emplace_back(results.back());
   }
   const HostScope scope;
-  facts_.out_form->redispatchBoxed(c10::DispatchKeySet(host_key_), &work);
+  out_form.redispatchBoxed(c10::DispatchKeySet(host_key_), &work);
 }
 
 // On borrowed memory this is the device's work, if done by the host's processor.
@@ -213,7 +213,7 @@ std::shared_ptr<HostPlan> HostKernel::learn(const Loan& loan, Arguments results)
 }
 
 PlanKey HostKernel::kind_of(Arguments arguments) const {
-  return PlanKey(arguments, facts_.numbers, facts_.is_number, KeyOf::kKind);
+  return {arguments, facts_.numbers, facts_.is_number, KeyOf::kKind};
 }
 
 // What a call that has been run, and got the plan, tells of all calls of its kind.
@@ -288,9 +288,12 @@ bool HostKernel::run_planned(torch::jit::Stack& stack, const HostPlan& plan, con
   shape_outputs(stack, plan);
   c10::SmallVector<at::Tensor, 4> results;
   for (const HostPlan::Output& output : plan.outputs) {
-    results.push_back(output.is_new()        ? empty_on(stream, output.shape)
-                      : output.argument >= 0 ? tensor_argument(stack, output.argument)
-                                             : at::Tensor());
+    at::Tensor& result = results.emplace_back();
+    if (output.is_new()) {
+      result = empty_on(stream, output.shape);
+    } else if (output.argument >= 0) {
+      result = tensor_argument(stack, output.argument);
+    }
   }
   const auto is_hidden = [](const at::Tensor& result) {
     return result.defined() && !is_in_host_view(result);

@@ -67,7 +67,8 @@ class HostKernel {
                    std::shared_ptr<HostPlan>* learnt, const HostPlan* known = nullptr) const;
   bool writes_much(const HostPlan& plan) const;
   void run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const;
-  void run_into_pinned(torch::jit::Stack& work, const HostPlan& plan) const;
+  void run_into_pinned(const c10::OperatorHandle& out_form, torch::jit::Stack& work,
+                       const HostPlan& plan) const;
   bool run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;

@@ -24,7 +24,10 @@ class ByOperator {
     Entry& entry = entries_[handle.operator_name()];
     const bool is_same =
         entry.made != nullptr && entry.made->handle() == handle && *entry.schema == handle.schema();
-    if (!is_same) entry = {std::make_unique<c10::FunctionSchema>(handle.schema()), make()};
+    if (!is_same) {
+      entry.made = make();
+      entry.schema = std::make_unique<c10::FunctionSchema>(handle.schema());
+    }
     return *entry.made;
   }
 

@@ -168,8 +168,8 @@ void PlanKey::add_number(uint64_t kind, double value) {
     return;
   }
   const double before = std::exchange(last_number_, value);
-  uint64_t order = 0;
-  if (std::exchange(has_number_, true)) order = value < before ? 1 : value == before ? 2 : 3;
+  uint64_t order = 0;  // 1 below, 2 equal, 3 above
+  if (std::exchange(has_number_, true)) order = 3 - bit(value < before, 1) - bit(value == before, 0);
   push(kind | order << 8 | class_of(value) << 16);
 }
 

@@ -34,7 +34,7 @@ at::Tensor copy_to_device(const at::Tensor& host, const Stream& stream);
 
 // From here on memory of host_allocator() is worth its bookkeeping: a device reads and writes it by itself,
 // if the plugin has host_alloc, and it is there already, where the system clears new memory page by page.
-inline constexpr size_t kPinnedFrom = 64 * 1024;
+inline constexpr size_t kPinnedFrom = size_t{64} << 10;
 
 // An uninitialised CPU tensor in memory of host_allocator().
 at::Tensor empty_pinned(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype);
