@@ -258,7 +258,7 @@ void DeviceTrace::run_replayed(HostJob& job) {
   DeviceWork work{};
   work.kind = DeviceWork::Kind::kKernel;
   work.device = job.device();
-  work.stream = *job.captured_on();
+  work.stream = job.captured_on().value_or(0);
   work.name = std::string(job.name()) + " [host]";
   std::lock_guard lock(trace_lock_);
   const LanePointer& lane = lanes_[static_cast<size_t>(job.device())];

@@ -1,6 +1,7 @@
 #include "plugin/layers/validate_kernels.h"
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,10 @@ bool has_elements(const plug_tensor& tensor) { return extent_of(tensor).bytes !=
 // Whether the elements follow each other without a gap in the order of the given dimensions, the last first.
 bool is_dense(const plug_tensor& tensor, const std::vector<int32_t>& dimensions) {
   int64_t next = 1;
-  for (auto dimension = dimensions.rbegin(); dimension != dimensions.rend(); ++dimension) {
-    if (tensor.sizes[*dimension] == 1) continue;
-    if (tensor.strides[*dimension] != next) return false;
-    next *= tensor.sizes[*dimension];
+  for (const int32_t dimension : std::views::reverse(dimensions)) {
+    if (tensor.sizes[dimension] == 1) continue;
+    if (tensor.strides[dimension] != next) return false;
+    next *= tensor.sizes[dimension];
   }
   return true;
 }

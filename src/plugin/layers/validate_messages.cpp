@@ -81,7 +81,8 @@ Mode mode = Mode::kError;
 
 Mode read_mode() {
   const std::string_view word = choice_setting("TORCHPLUG_VALIDATE");
-  return word == "log" ? Mode::kLog : word == "abort" ? Mode::kAbort : Mode::kError;
+  if (word == "log") return Mode::kLog;
+  return word == "abort" ? Mode::kAbort : Mode::kError;
 }
 
 std::string record(Rule rule, const std::string& sentence) {
