@@ -1,7 +1,9 @@
 #include <c10/util/Exception.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 
 #include "base/immortal.h"
 #include "python/bindings.h"
@@ -23,7 +25,12 @@ int64_t external_stream(uintptr_t native, DeviceIndex device) {
 }
 
 // A new one, which nobody else is given.
-int64_t private_stream(DeviceIndex device) { return immortal<PrivateStream>(device)->get().id(); }
+int64_t private_stream(DeviceIndex device) {
+  static std::mutex lock;
+  static auto& streams = *immortal<std::deque<PrivateStream>>();
+  std::lock_guard guard(lock);
+  return streams.emplace_back(device).get().id();
+}
 
 uintptr_t native_stream(int64_t id, DeviceIndex device) {
   return reinterpret_cast<uintptr_t>(stream_of(id, device).native_handle());

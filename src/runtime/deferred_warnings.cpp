@@ -113,7 +113,7 @@ WarningReceiver warning_receiver() {
 
 void DeferWarnings::process(const c10::Warning& warning) { kept_warnings().add(receiver_, warning); }
 
-void set_warning_issuer(WarningIssuer given) { issuer = given; }
+void set_warning_issuer(WarningIssuer issue) { issuer = issue; }
 
 void issue_deferred_warnings() {
   if (C10_LIKELY(kept_warnings().is_empty())) return;

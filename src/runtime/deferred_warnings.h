@@ -32,7 +32,7 @@ class DeferWarnings final : c10::WarningHandler {
 // How they are issued, instead of by c10::warn. May throw.
 using Warnings = std::vector<c10::Warning>;
 using WarningIssuer = void (*)(const Warnings&);
-void set_warning_issuer(WarningIssuer issuer);
+void set_warning_issuer(WarningIssuer issue);
 
 // Issues what is kept for the calling thread.
 void issue_deferred_warnings();

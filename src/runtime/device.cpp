@@ -19,6 +19,7 @@
 #include "base/immortal.h"
 #include "base/settings.h"
 #include "base/utf8.h"
+#include "runtime/deferred_warnings.h"
 #include "runtime/failure.h"
 
 namespace torchplug::runtime {

@@ -120,6 +120,6 @@ inline void run_observed(HostJob& job) {
 }
 
 // For plugin::emulate_capture: what a replay of torchplug's own gives to a device is seen piece by piece.
-plug_status observe_replayed(const plugin::ReplayedWork& work, const std::function<plug_status()>& give);
+plug_status observe_replayed(const plugin::ReplayedWork& replayed, const std::function<plug_status()>& give);
 
 }  // namespace torchplug::runtime
