@@ -451,8 +451,8 @@ ATEN = [
     ),
     fault(
         "aten/plan/plan_key.cpp",
-        "order = value < before ? 1 : value == before ? 2 : 3;",
-        "order = 0;",
+        "order_of(value, before)",
+        "uint64_t{0}",
         "operator_tests:PlanKey.*",
     ),
     fault(

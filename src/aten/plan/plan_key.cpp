@@ -34,6 +34,11 @@ enum Kind : uint64_t {
 
 bool is_scalar(const c10::IValue& value) { return value.isScalar() || value.isUnsigned(); }
 
+uint64_t order_of(double value, double before) {
+  if (value < before) return 1;
+  return value == before ? 2 : 3;
+}
+
 uint64_t bit(bool value, int place) { return static_cast<uint64_t>(value) << place; }
 
 // The largest magnitudes that dtypes hold: integers of 8 to 64 bits, of which the negative ones reach
@@ -168,8 +173,8 @@ void PlanKey::add_number(uint64_t kind, double value) {
     return;
   }
   const double before = std::exchange(last_number_, value);
-  uint64_t order = 0;  // 1 below, 2 equal, 3 above
-  if (std::exchange(has_number_, true)) order = 3 - bit(value < before, 1) - bit(value == before, 0);
+  const bool has_before = std::exchange(has_number_, true);
+  const uint64_t order = has_before ? order_of(value, before) : 0;
   push(kind | order << 8 | class_of(value) << 16);
 }
 
