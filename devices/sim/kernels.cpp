@@ -136,10 +136,18 @@ plug_status mul(const plug_call* call) {
 constexpr std::uint32_t kAccepts = PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_BROADCAST | PLUG_ACCEPTS_MIXED |
                                    PLUG_ACCEPTS_ALIAS | PLUG_ACCEPTS_HOST_SCALAR | PLUG_ACCEPTS_LAZY_BITS;
 
+constexpr plug_kernel kernel(const char* schema, plug_kernel_fn function) {
+  plug_kernel kernel{};
+  kernel.schema = schema;
+  kernel.fn = function;
+  kernel.accepts = kAccepts;
+  return kernel;
+}
+
 constexpr plug_kernel kList[] = {
-    {"aten::relu(Tensor self) -> Tensor", relu, nullptr, kAccepts, 0},
-    {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add, nullptr, kAccepts, 0},
-    {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", mul, nullptr, kAccepts, 0},
+    kernel("aten::relu(Tensor self) -> Tensor", relu),
+    kernel("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add),
+    kernel("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", mul),
 };
 
 }  // namespace
@@ -150,6 +158,7 @@ const plug_kernels kKernels = {
     .count = std::size(kList),
     .reserved = 0,
     .list = kList,
+    .any = nullptr,
 };
 
 }  // namespace torchplug::sim

@@ -36,8 +36,9 @@ std::vector<CapturedRandom> randoms_of(const std::vector<std::shared_ptr<PhiloxS
   for (const auto& generator : generators) {
     CapturedRandom& random = randoms.emplace_back();
     random.generator = generator;
-    if (module_of(stream.device()).kernels.empty()) continue;
+    if (!module_of(stream.device()).has_kernels()) continue;
     random.for_kernels = DeviceAllocator::instance().allocate_on(stream, sizeof(Draw));
+    random.location = DeviceAllocator::instance().locate(random.for_kernels).memory();
   }
   return randoms;
 }
@@ -177,9 +178,8 @@ void Graph::move_generators_on(const Stream& stream) const {
       }
     }
     if (random.kernels_draw) {
-      const plug_mem to = DeviceAllocator::instance().locate(random.for_kernels.get()).memory();
       const plug_mem from{const_cast<Draw*>(&begin), 0, PLUG_HOST, 0};
-      copy_memory(to, from, sizeof begin, stream);
+      copy_memory(random.location, from, sizeof begin, stream);
     }
   }
 }

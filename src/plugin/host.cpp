@@ -1,11 +1,14 @@
 #include "plugin/host.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "base/settings.h"
 #include "base/utf8.h"
+#include "plugin/team.h"
 
 namespace torchplug::plugin {
 namespace {
@@ -31,12 +34,27 @@ plug_status scratch(const plug_host* /*host*/, const plug_call* call, uint64_t b
 }
 
 plug_status output(const plug_host* /*host*/, const plug_call* call, uint32_t index, plug_dtype dtype,
-                   int32_t ndim, const int64_t* sizes) {
-  return services(call).output(index, dtype, ndim, sizes);
+                   int32_t ndim, const int64_t* sizes, const int64_t* strides) {
+  return services(call).output(index, dtype, ndim, sizes, strides);
 }
 
-plug_status rng(const plug_host* /*host*/, const plug_call* call, uint64_t draws, plug_rng* rng) {
-  return services(call).rng(draws, rng);
+// The kernel may know less of plug_rng than the host does.
+plug_status rng(const plug_host* host, const plug_call* call, uint64_t draws, plug_rng* rng) {
+  if (rng->size < sizeof(uint32_t) || rng->size > kLargestTable) {
+    set_error(host, "host->rng was given a plug_rng whose size is not set: set it to sizeof(plug_rng)");
+    return PLUG_INVALID;
+  }
+  plug_rng whole{};
+  whole.size = sizeof whole;
+  const plug_status status = services(call).rng(draws, &whole);
+  if (status != PLUG_OK) return status;
+  whole.size = rng->size;
+  std::memcpy(rng, &whole, std::min<size_t>(rng->size, sizeof whole));
+  return PLUG_OK;
+}
+
+void team(const plug_host* /*host*/, void (*function)(void*, int32_t, int32_t), void* argument) {
+  run_team(function, argument);
 }
 
 void report(const plug_host* /*host*/, int32_t device, plug_stream stream, uint64_t sequence,
@@ -65,6 +83,7 @@ plug_host make_host_table() {
   host.output = output;
   host.rng = rng;
   host.report = report;
+  host.team = team;
   return host;
 }
 

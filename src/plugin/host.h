@@ -14,12 +14,17 @@ namespace torchplug::plugin {
 class CallServices {
  public:
   virtual plug_status scratch(uint64_t bytes, plug_mem* mem) = 0;
-  virtual plug_status output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes) = 0;
+  // strides: null for contiguous.
+  virtual plug_status output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
+                             const int64_t* strides) = 0;
   virtual plug_status rng(uint64_t draws, plug_rng* rng) = 0;
 
  protected:
   ~CallServices() = default;
 };
+
+// No table of any version comes near it: the size was never set.
+inline constexpr uint32_t kLargestTable = 1 << 16;
 
 // Receives what plugins report about work that failed after it was enqueued.
 using ReportHandler = void (*)(int32_t device, plug_stream stream, uint64_t sequence, plug_status status,

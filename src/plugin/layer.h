@@ -8,8 +8,6 @@
 //     plug_status call(Member<Function>, Args... args);
 //     plug_status call(Member<&plug_runtime::copy>, int32_t device, ...);
 
-#include <vector>
-
 #include "base/immortal.h"
 #include "plugin/module.h"
 
@@ -23,23 +21,52 @@ void insert_layer(Runtime& runtime, Layer& layer) {
   });
 }
 
-// Puts the layer around every kernel: layer.call_kernel(kernel, call) gets the kernel below, and the call as
-// that one expects it.
+// Puts the layer around a kernel: layer.call_kernel(kernel, call) gets the kernel below, and the call as that
+// one expects it.
 template <class Layer>
-void insert_kernel_layer(std::vector<plug_kernel>& kernels, Layer& layer) {
-  struct Wrapped {
-    Layer& layer;
-    plug_kernel below;
-  };
-  for (plug_kernel& kernel : kernels) {
-    kernel.user = immortal<Wrapped>(Wrapped{layer, kernel});
+class WrappedKernel {
+ public:
+  static void wrap(plug_kernel& kernel, Layer& layer) {
+    kernel.user = immortal<WrappedKernel>(layer, kernel);
     kernel.fn = [](const plug_call* call) {
-      const auto& wrapped = *static_cast<const Wrapped*>(call->user);
-      plug_call inside = *call;
-      inside.user = wrapped.below.user;
-      return wrapped.layer.call_kernel(wrapped.below, inside);
+      const WrappedKernel& wrapped = of(*call);
+      return wrapped.layer_.call_kernel(wrapped.below_, wrapped.inside(*call));
     };
+    if (kernel.prepare != nullptr) {
+      kernel.prepare = [](const plug_call* call, void** state) {
+        const plug_call inside = of(*call).inside(*call);
+        return of(*call).below_.prepare(&inside, state);
+      };
+    }
+    if (kernel.shape != nullptr) {
+      kernel.shape = [](const plug_call* call) {
+        const plug_call inside = of(*call).inside(*call);
+        return of(*call).below_.shape(&inside);
+      };
+    }
   }
+
+  WrappedKernel(Layer& layer, const plug_kernel& below) : layer_(layer), below_(below) {}
+
+ private:
+  static const WrappedKernel& of(const plug_call& call) {
+    return *static_cast<const WrappedKernel*>(call.user);
+  }
+  plug_call inside(const plug_call& call) const {
+    plug_call inside = call;
+    inside.user = below_.user;
+    return inside;
+  }
+
+  Layer& layer_;
+  plug_kernel below_;
+};
+
+// Puts the layer around every kernel of the module.
+template <class Layer>
+void insert_kernel_layer(Module& module, Layer& layer) {
+  for (plug_kernel& kernel : module.kernels) WrappedKernel<Layer>::wrap(kernel, layer);
+  if (module.any) WrappedKernel<Layer>::wrap(*module.any, layer);
 }
 
 }  // namespace torchplug::plugin

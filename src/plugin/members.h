@@ -12,7 +12,7 @@
 namespace torchplug::plugin {
 
 // Which functions stand together. A group is complete or empty; kMandatory is complete.
-enum class Group : uint8_t { kMandatory, kAlone, kStreams, kPinned, kCapture, kIpc, kGrowth };
+enum class Group : uint8_t { kMandatory, kAlone, kStreams, kPinned, kCapture, kIpc, kGrowth, kHostMap };
 
 // Stands for one function of plug_runtime, as an argument: layers have one overload for each they care about.
 template <auto Function>
@@ -64,6 +64,9 @@ constexpr void for_each_member(Visitor visit) {
   visit.template operator()<&R::mem_unreserve>("mem_unreserve", Group::kGrowth);
   visit.template operator()<&R::mem_map>("mem_map", Group::kGrowth);
   visit.template operator()<&R::mem_unmap>("mem_unmap", Group::kGrowth);
+  visit.template operator()<&R::host_map>("host_map", Group::kHostMap);
+  visit.template operator()<&R::host_unmap>("host_unmap", Group::kHostMap);
+  visit.template operator()<&R::host_pinned>("host_pinned", Group::kAlone);
 }
 
 inline constexpr size_t kMemberCount = [] {

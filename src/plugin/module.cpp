@@ -20,6 +20,8 @@ namespace torchplug::plugin {
 namespace {
 
 constexpr const char* kEntryPoint = "torchplug_plugin_v0";
+// Since when members are only appended.
+constexpr uint32_t kOldestMinor = 2;
 using EntryPoint = plug_status (*)(const plug_host*, const plug_module**);
 
 struct GroupNames {
@@ -34,6 +36,7 @@ constexpr GroupNames kGroups[] = {
     {Group::kCapture, "capture", "capture"},
     {Group::kIpc, "sharing between processes", "ipc"},
     {Group::kGrowth, "memory that grows in place", "growth"},
+    {Group::kHostMap, "a host view for a while", "host_map"},
 };
 
 // The functions of a group by name: those that are there, and those that are not.
@@ -65,9 +68,6 @@ void check_group(const plug_runtime& table, const GroupNames& group, const std::
               " and lacks ", listed.missing, ". Implement all of them or none.");
 }
 
-// No table of any version comes near it: the size was never set.
-constexpr uint32_t kLargestTable = 1 << 16;
-
 // Copies what the owner of `table` knew of it; the rest stays zero.
 template <class Table>
 Table adopt(const Table& table, const char* type, const std::string& name) {
@@ -78,6 +78,17 @@ Table adopt(const Table& table, const char* type, const std::string& name) {
   std::memcpy(&adopted, &table, std::min(whole, sizeof(Table)));
   adopted.size = sizeof(Table);
   return adopted;
+}
+
+// The items of a list, each as long as its owner knew it.
+template <class Item>
+std::vector<Item> adopt_list(const Item* list, uint32_t count, uint32_t item_size) {
+  std::vector<Item> items(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const char* at = reinterpret_cast<const char*>(list) + size_t{i} * item_size;
+    std::memcpy(&items[i], at, std::min<size_t>(item_size, sizeof(Item)));
+  }
+  return items;
 }
 
 std::string real_path(const std::string& path) {
@@ -133,13 +144,22 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   check_name(module->name, path);
   module->version = as_utf8(table.version);
   module->abi_minor = table.abi_minor;
+  TORCH_CHECK(module->abi_minor >= kOldestMinor, "Plugin '", module->name, "' (", path,
+              ") was built against plug.h ", PLUG_ABI_MAJOR, ".", module->abi_minor,
+              ", and this torchplug loads ", PLUG_ABI_MAJOR, ".", kOldestMinor,
+              " and later. Build it against a plug.h of these, with .abi_minor = PLUG_ABI_MINOR.");
   module->flags = table.flags;
   TORCH_CHECK(
       table.runtime != nullptr, "Plugin '", module->name,
       "' has no runtime table. Set .runtime of its plug_module, and its .size to sizeof(plug_module).");
   module->table = adopt_runtime(*table.runtime, module->name);
   module->runtime = Runtime(module->table);
-  if (table.kernels != nullptr) module->kernels = adopt_kernels(*table.kernels, module->name);
+  if (table.kernels != nullptr) {
+    module->kernels = adopt_kernels(*table.kernels, module->name);
+    module->any = adopt_any(*table.kernels, module->name);
+  }
+  if (table.autocast != nullptr) module->autocast = adopt_autocast(*table.autocast, module->name);
+  module->extension = table.extension;
   if (table.profiler != nullptr) module->profiler = adopt_profiler(*table.profiler, module->name);
   return module;
 }
@@ -168,16 +188,32 @@ std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::str
   const plug_kernels adopted = adopt(table, "plug_kernels", name);
   TORCH_CHECK(adopted.count == 0 || (adopted.list != nullptr && adopted.kernel_size != 0), "Plugin '", name,
               "' has a kernel count of ", adopted.count, " but no list or no kernel_size.");
-  std::vector<plug_kernel> kernels;
-  for (uint32_t i = 0; i < adopted.count; ++i) {
-    const char* at = reinterpret_cast<const char*>(adopted.list) + size_t{i} * adopted.kernel_size;
-    plug_kernel kernel{};
-    std::memcpy(&kernel, at, std::min<size_t>(adopted.kernel_size, sizeof kernel));
+  std::vector<plug_kernel> kernels = adopt_list(adopted.list, adopted.count, adopted.kernel_size);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const plug_kernel& kernel = kernels[i];
     TORCH_CHECK(kernel.schema != nullptr && kernel.fn != nullptr, "Kernel ", i, " of plugin '", name,
                 "' has no ", kernel.schema == nullptr ? "schema" : "function", ".");
-    kernels.push_back(kernel);
   }
   return kernels;
+}
+
+std::optional<plug_kernel> adopt_any(const plug_kernels& table, const std::string& name) {
+  const plug_kernels adopted = adopt(table, "plug_kernels", name);
+  if (adopted.any == nullptr) return std::nullopt;
+  TORCH_CHECK(adopted.kernel_size != 0, "Plugin '", name, "' has a kernel `any` but no kernel_size.");
+  const plug_kernel any = adopt_list(adopted.any, 1, adopted.kernel_size).front();
+  TORCH_CHECK(
+      any.fn != nullptr && any.schema == nullptr, "The kernel `any` of plugin '", name, "' has ",
+      any.fn == nullptr ? "no function." : "a schema. Leave it NULL, or put the kernel into the list.");
+  return any;
+}
+
+Autocast adopt_autocast(const plug_autocast& table, const std::string& name) {
+  const plug_autocast adopted = adopt(table, "plug_autocast", name);
+  TORCH_CHECK(adopted.rule_count == 0 || (adopted.rules != nullptr && adopted.rule_size != 0), "Plugin '",
+              name, "' has ", adopted.rule_count, " autocast rules but no list or no rule_size.");
+  return {adopted.dtype, adopt_list(adopted.dtypes, adopted.dtype_count, sizeof(plug_dtype)),
+          adopt_list(adopted.rules, adopted.rule_count, adopted.rule_size)};
 }
 
 plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name) {

@@ -4,6 +4,7 @@
 // no caller asks for versions. Modules live until the process ends; any thread may read them.
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@ namespace torchplug::plugin {
 class EmulatedCapture;
 class FaultLayer;
 
+// A plug_autocast, adopted.
+struct Autocast {
+  plug_dtype dtype = 0;
+  std::vector<plug_dtype> dtypes;  // none: what the device holds
+  std::vector<plug_autocast_rule> rules;
+};
+
 struct Module {
   std::string path;
   std::string name;
@@ -25,7 +33,10 @@ struct Module {
   plug_runtime table{};  // the plugin's own functions
   Runtime runtime;       // the same, with the layers around them: what is called
   std::vector<plug_kernel> kernels;
+  std::optional<plug_kernel> any;  // for every operator that none of the list has taken
   plug_profiler profiler{};
+  std::optional<Autocast> autocast;  // nothing: PyTorch's rules
+  const void* (*extension)(const char* name) = nullptr;
 
   // What has been put around it; null: nothing.
   std::vector<std::string> layers;  // by name, the outermost first: plugin/layers/layers.h
@@ -33,6 +44,7 @@ struct Module {
   FaultLayer* faults = nullptr;
   EmulatedCapture* emulated_capture = nullptr;
 
+  bool has_kernels() const { return !kernels.empty() || any; }
   bool has_streams() const { return runtime.has<&plug_runtime::stream_create>(); }
   bool has_profiler() const { return profiler.start != nullptr; }
 };
@@ -52,6 +64,8 @@ std::vector<Capability> optional_capabilities(const plug_runtime& table);
 // The parts of load_module that need no library; tests use them on tables of their own.
 plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name);
 std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::string& name);
+std::optional<plug_kernel> adopt_any(const plug_kernels& table, const std::string& name);
+Autocast adopt_autocast(const plug_autocast& table, const std::string& name);
 plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name);
 
 }  // namespace torchplug::plugin

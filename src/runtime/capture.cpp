@@ -112,7 +112,7 @@ CapturedRandom& Capture::random_of(const std::shared_ptr<PhiloxState>& generator
 
 CapturedDraw Capture::draw(const std::shared_ptr<PhiloxState>& generator, uint64_t count) {
   CapturedRandom& random = random_of(generator);
-  CapturedDraw draw{generator->place().seed, random.drawn, nullptr};
+  CapturedDraw draw{generator->place().seed, random.drawn, nullptr, {}};
   random.drawn += rounded_draws(count);
   random.needed = std::max(random.needed, random.drawn);
   return draw;
@@ -132,7 +132,7 @@ CapturedDraw Capture::draw_for_kernel(const std::shared_ptr<PhiloxState>& genera
   CapturedRandom& random = random_of(generator);
   random.kernels_draw = true;
   CapturedDraw drawn = draw(generator, count);
-  drawn.for_kernels = static_cast<const uint64_t*>(random.for_kernels.get());
+  drawn.for_kernels = random.location;
   return drawn;
 }
 

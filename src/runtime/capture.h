@@ -34,6 +34,7 @@ struct CapturedRandom {
   uint64_t needed = 0;  // by each replay: a checkpointed part is drawn again from where it was before
   std::shared_ptr<Draw> for_host;  // where a replay begins, in stream order, for operators that the CPU runs
   c10::DataPtr for_kernels;        // the same, in memory of the device; null if the plugin has no kernels
+  plug_mem location{};             // where that is
   bool kernels_draw = false;
 };
 
@@ -42,7 +43,7 @@ struct CapturedDraw {
   uint64_t seed;                         // at the capture
   uint64_t offset;                       // from where the replay begins
   std::shared_ptr<const Draw> for_host;  // of the two, one is given
-  const uint64_t* for_kernels = nullptr;
+  plug_mem for_kernels{};
 };
 
 class Capture : public std::enable_shared_from_this<Capture> {

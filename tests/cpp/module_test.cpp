@@ -196,19 +196,26 @@ TEST(Adoption, part_of_every_group_is_refused_by_the_groups_name) {
               {"sharing between processes", "has ipc_close and lacks"});
 }
 
+plug_kernel kernel_of(const char* schema, plug_kernel_fn function) {
+  plug_kernel kernel{};
+  kernel.schema = schema;
+  kernel.fn = function;
+  return kernel;
+}
+
 TEST(Adoption, a_kernel_without_a_schema_or_a_function_is_named_by_its_place) {
   const plug_kernel_fn function = [](const plug_call*) -> plug_status { return PLUG_OK; };
-  const plug_kernel list[] = {{"aten::relu(Tensor self) -> Tensor", function, nullptr, 0, 0},
-                              {"aten::neg(Tensor self) -> Tensor", nullptr, nullptr, 0, 0}};
-  const plug_kernels table{sizeof(plug_kernels), sizeof(plug_kernel), 2, 0, list};
+  const plug_kernel list[] = {kernel_of("aten::relu(Tensor self) -> Tensor", function),
+                              kernel_of("aten::neg(Tensor self) -> Tensor", nullptr)};
+  const plug_kernels table{sizeof(plug_kernels), sizeof(plug_kernel), 2, 0, list, nullptr};
   expect_says(error_of([&] { adopt_kernels(table, "p"); }), {"Kernel 1", "'p'", "no function"});
-  const plug_kernel nameless[] = {{nullptr, function, nullptr, 0, 0}};
-  const plug_kernels other{sizeof(plug_kernels), sizeof(plug_kernel), 1, 0, nameless};
+  const plug_kernel nameless[] = {kernel_of(nullptr, function)};
+  const plug_kernels other{sizeof(plug_kernels), sizeof(plug_kernel), 1, 0, nameless, nullptr};
   expect_says(error_of([&] { adopt_kernels(other, "p"); }), {"Kernel 0", "no schema"});
 }
 
 TEST(Adoption, kernels_counted_but_not_given_are_refused) {
-  const plug_kernels table{sizeof(plug_kernels), sizeof(plug_kernel), 3, 0, nullptr};
+  const plug_kernels table{sizeof(plug_kernels), sizeof(plug_kernel), 3, 0, nullptr, nullptr};
   expect_says(error_of([&] { adopt_kernels(table, "p"); }), {"'p'", "count of 3"});
 }
 

@@ -21,8 +21,10 @@ struct plug_capture_s {
 static plug_capture capturing;
 
 static void draw(float *out, int64_t n, const plug_rng *rng) {
-  const uint64_t seed = rng->location ? rng->location[0] : rng->seed;
-  const uint64_t offset = rng->offset + (rng->location ? rng->location[1] : 0);
+  const uint64_t *replayed =
+      rng->location.base ? (const uint64_t *)at(&rng->location) : NULL;
+  const uint64_t seed = replayed ? replayed[0] : rng->seed;
+  const uint64_t offset = rng->offset + (replayed ? replayed[1] : 0);
   for (int64_t i = 0; i < n; i++) {
     uint64_t z = seed + 0x9e3779b97f4a7c15u * (offset + (uint64_t)i + 1);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -55,11 +57,13 @@ static plug_status copy(int32_t device, plug_stream stream, const plug_mem *dst,
 
 static plug_status uniform(const plug_call *call) {
   const plug_tensor *out = call->results[0].as.tensors;
-  struct task task = {.dst = out->mem, .bytes = (uint64_t)count_of(out) * sizeof(float)};
+  struct task task = {.dst = out->mem,
+                      .bytes = (uint64_t)count_of(out) * sizeof(float),
+                      .rng = {.size = sizeof(plug_rng)}};
   if (out->dtype != PLUG_F32) return PLUG_UNSUPPORTED;
   const plug_status status = host->rng(host, call, (uint64_t)count_of(out), &task.rng);
   if (status != PLUG_OK) return status;
-  if (capturing && !task.rng.location) return fail(PLUG_INVALID, "no location");
+  if (capturing && !task.rng.location.base) return fail(PLUG_INVALID, "no location");
   return run_or_keep(&task);
 }
 

@@ -176,7 +176,7 @@ static plug_status cosh_is_greedy(const plug_call *call) {
 static plug_status uniform(const plug_call *call) {
   const double from = call->args[1].as.f, to = call->args[2].as.f;
   const int64_t n = count_of(result(call, 0));
-  plug_rng rng;
+  plug_rng rng = {.size = sizeof rng};
   const plug_status status = host->rng(host, call, (uint64_t)n, &rng);
   rng_answers++;
   if (status != PLUG_OK) return status;
@@ -302,7 +302,7 @@ static plug_status nonzero(const plug_call *call) {
   int64_t sizes[2] = {0, in->ndim};
   int64_t row = 0;
   for (int64_t i = 0; i < count_of(in); i++) sizes[0] += load(in, i) != 0;
-  const plug_status status = host->output(host, call, 0, PLUG_I64, 2, sizes);
+  const plug_status status = host->output(host, call, 0, PLUG_I64, 2, sizes, NULL);
   if (status != PLUG_OK) return status;
   for (int64_t i = 0; i < count_of(in); i++) {
     int64_t rest = i;

@@ -55,8 +55,9 @@ static plug_status no_scratch(const plug_host *host, const plug_call *call,
 }
 
 static plug_status no_output(const plug_host *host, const plug_call *call, uint32_t index,
-                             plug_dtype dtype, int32_t ndim, const int64_t *sizes) {
-  (void)call, (void)index, (void)dtype, (void)ndim, (void)sizes;
+                             plug_dtype dtype, int32_t ndim, const int64_t *sizes,
+                             const int64_t *strides) {
+  (void)call, (void)index, (void)dtype, (void)ndim, (void)sizes, (void)strides;
   set_error(host, "plug-check calls no kernels");
   return PLUG_INVALID;
 }
@@ -75,6 +76,12 @@ static void report(const plug_host *host, int32_t index, plug_stream stream,
        message ? message : "nothing");
 }
 
+static void team(const plug_host *host,
+                 void (*fn)(void *arg, int32_t index, int32_t count), void *arg) {
+  (void)host;
+  fn(arg, 0, 1);
+}
+
 static const plug_host host = {
     .size = sizeof host,
     .abi_minor = PLUG_ABI_MINOR,
@@ -85,6 +92,7 @@ static const plug_host host = {
     .output = no_output,
     .rng = no_rng,
     .report = report,
+    .team = team,
 };
 
 void adopt(void *to, size_t whole, const void *from, uint32_t size) {

@@ -11,6 +11,7 @@
 #include "aten/tensor/strides.h"
 #include "base/dtype.h"
 #include "plugin/layers/serialize.h"
+#include "plugin/team.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
 #include "runtime/submit.h"
@@ -30,6 +31,7 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
   call.flags = flags;
   call.host_private = static_cast<CallServices*>(this);
   call.name = name_;
+  if (C10_UNLIKELY(is_team_used())) note_threads();
   if (any_capture() && is_recorded(call)) return PLUG_OK;
   const Work work{.kind = Work::Kind::kKernel,
                   .stream = stream_,
@@ -76,7 +78,8 @@ plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
   }
 }
 
-plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes) {
+plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
+                               const int64_t* strides) {
   const auto type = to_scalar_type(dtype);
   const bool is_plain = type && !c10::isQIntType(*type);
   if (index >= results_.size() || results_[index].tag != PLUG_NONE || !is_plain || ndim < 0) {
@@ -86,9 +89,13 @@ plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, c
     return PLUG_INVALID;
   }
   try {
-    const at::IntArrayRef shape(sizes, static_cast<size_t>(ndim));
+    const auto dimensions = static_cast<size_t>(ndim);
+    const at::IntArrayRef shape(sizes, dimensions);
+    const auto contiguous = c10::contiguous_strides(shape);
     shaped_.resize(results_.size());
-    shaped_[index].tensor = empty_on(stream_, shape, c10::contiguous_strides(shape), *type);
+    shaped_[index].tensor = empty_on(
+        stream_, shape,
+        strides == nullptr ? at::IntArrayRef(contiguous) : at::IntArrayRef(strides, dimensions), *type);
     shaped_[index].described = describe(shaped_[index].tensor);
     shaped_[index].described.flags |= PLUG_TENSOR_WRITTEN;
     results_[index] = tagged(PLUG_VALUE_TENSOR);
@@ -106,11 +113,14 @@ plug_status KernelCall::rng(uint64_t draws, plug_rng* rng) {
     auto* philox = at::check_generator<PhiloxGenerator>(generator);
     if (const auto capture = capture_of(stream_)) {
       const CapturedDraw draw = capture->draw_for_kernel(philox->shared_state(), draws);
-      *rng = {draw.seed, draw.offset, draw.for_kernels};
+      rng->seed = draw.seed;
+      rng->offset = draw.offset;
+      rng->location = draw.for_kernels;
       return PLUG_OK;
     }
     const Draw draw = philox->draw(draws);
-    *rng = {draw.seed, draw.offset, nullptr};
+    rng->seed = draw.seed;
+    rng->offset = draw.offset;
     return PLUG_OK;
   } catch (const c10::Error& error) {
     module_.host.set_error(&module_.host, error.what_without_backtrace());

@@ -34,7 +34,8 @@ class KernelCall final : public CallServices {
   }
 
   plug_status scratch(uint64_t bytes, plug_mem* mem) override;
-  plug_status output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes) override;
+  plug_status output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
+                     const int64_t* strides) override;
   plug_status rng(uint64_t draws, plug_rng* rng) override;
 
  private:

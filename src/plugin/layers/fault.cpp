@@ -232,7 +232,7 @@ void insert_fault(Module& module) {
   const char* text = text_setting("TORCHPLUG_FAULT");
   set_faults(module, text == nullptr ? "" : text);
   insert_layer(module.runtime, *module.faults);
-  insert_kernel_layer(module.kernels, *module.faults);
+  insert_kernel_layer(module, *module.faults);
 }
 
 void set_faults(const Module& module, const std::string& text) {

@@ -478,7 +478,7 @@ void insert_validate(Module& module) {
   prepare_messages();
   auto& layer = *immortal<ValidateLayer>(module.runtime, module.host);
   insert_layer(module.runtime, layer);
-  insert_kernel_layer(module.kernels, layer);
+  insert_kernel_layer(module, layer);
   module.runtime.replace<&R::shutdown>(layer);
 }
 
