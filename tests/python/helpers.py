@@ -150,6 +150,13 @@ def run_python(code, *args, **env):
     )
 
 
+def fork_server():
+    """As the context "spawn" of torch.multiprocessing, without the seconds in which each process imports PyTorch."""
+    context = torch.multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch"])
+    return context
+
+
 def output_of(code, *args, **env):
     """What code printed in a fresh interpreter, which must have ended well."""
     done = run_python(code, *args, **env)
