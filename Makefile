@@ -13,6 +13,10 @@ TORCH ?= torch==2.13.0
 BIN := .venv/bin
 DEBIAN := $(CURDIR)/.venv/debian
 JOBS := $(shell nproc)
+# Hundreds of processes import the same Python files: what is compiled is kept, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+# What does not depend on each other is done at the same time: what the tests need is installed while the core compiles.
+MAKEFLAGS += --jobs=$(JOBS)
 
 DEVICES := devices/sim examples/hello
 
@@ -24,24 +28,27 @@ VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy graphs training
 
 .PHONY: setup setup-tests setup-lint build build-tests wheel check test test-full demo bench lint mutants sanitize clean
 
-# What a build needs, what tests need, what clang-tidy needs: each is installed when it is first asked for.
+# What a build needs, what tests need, what clang-tidy needs: each is installed when it is first asked for. Of the
+# Python files, most are never imported: those that are, Python compiles itself.
+PIP_INSTALL := $(BIN)/pip install --quiet --no-compile
+
 setup: .venv/ready
 .venv/ready: requirements-build.txt
 	@echo "Installing $(TORCH) and what builds torchplug into .venv"
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet '$(TORCH)' -r $<
+	$(PIP_INSTALL) '$(TORCH)' -r $<
 	touch $@
 
 setup-tests: .venv/ready-tests
 .venv/ready-tests: .venv/ready requirements-dev.txt tests/clients/requirements.txt tools/fetch_debian.sh
 	@echo "Installing what the tests need into .venv"
-	$(BIN)/pip install --quiet -r requirements-dev.txt -r tests/clients/requirements.txt
+	$(PIP_INSTALL) -r requirements-dev.txt -r tests/clients/requirements.txt
 	tools/fetch_debian.sh $(DEBIAN)
 	touch $@
 
 setup-lint: .venv/ready-lint
 .venv/ready-lint: .venv/ready requirements-lint.txt
-	$(BIN)/pip install --quiet -r requirements-lint.txt
+	$(PIP_INSTALL) -r requirements-lint.txt
 	touch $@
 
 # With the tools in .venv. Every package keeps its build tree, so that installing and packing compile once.
@@ -52,9 +59,13 @@ build: setup
 	@$(WITH_TOOLS) tools/progress devices $(BIN)/pip install $(PACK) $(DEVICES:%=./%)
 	@$(WITH_TOOLS) tools/progress torchplug $(BIN)/pip install $(PACK) --editable .
 
-build-tests: build setup-tests
+define compile_tests
 	@$(WITH_TOOLS) cmake -S . -B build -DTORCHPLUG_TESTS=ON >build/configure-tests.log
 	@$(WITH_TOOLS) tools/progress tests cmake --build build --target all
+endef
+
+build-tests: build setup-tests
+	$(compile_tests)
 
 wheel: build
 	rm -rf dist
@@ -66,7 +77,8 @@ check: build setup-tests
 	$(BIN)/mypy --strict torchplug benchmarks
 	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
-test: check wheel build-tests
+test: check wheel
+	$(compile_tests)
 	$(BIN)/ctest --test-dir build --output-on-failure --parallel $(JOBS)
 	TORCHPLUG_DEVICE=hello $(PYTEST) tests/python tests/operators tests/distributed
 	TORCHPLUG_DEVICE=sim $(PYTEST) tests

@@ -4,6 +4,7 @@ The device is the one torchplug gives (TORCHPLUG_DEVICE). TORCHPLUG_TEST_DEVICE=
 its place, to check the tests themselves.
 """
 
+import gc
 import os
 import random
 
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(items):
             if since > RELEASE:
                 name = ".".join(map(str, since))
                 item.add_marker(pytest.mark.skip(reason=f"before PyTorch {name}: {mark.args[0]}"))
+
+
+def pytest_collection_finish():
+    # All that was imported stays to the end: what a test has collected need not be looked for among it.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

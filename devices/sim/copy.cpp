@@ -8,6 +8,7 @@
 #include "location.h"
 #include "profiler.h"
 #include "strided_copy.h"
+#include "tensor.h"
 
 namespace torchplug::sim {
 namespace {
@@ -25,12 +26,6 @@ void run_in_order(Stream& stream, const Activity& activity, bool before_return, 
   } else {
     enqueue(stream, activity, std::forward<Work>(work));
   }
-}
-
-std::uint64_t element_count(const plug_tensor& tensor) {
-  std::uint64_t count = 1;
-  for (std::int32_t d = 0; d < tensor.ndim; ++d) count *= static_cast<std::uint64_t>(tensor.sizes[d]);
-  return count;
 }
 
 Activity copy_of(const plug_mem& dst, const plug_mem& src, std::uint64_t bytes) {

@@ -12,20 +12,15 @@
 #include "error.h"
 #include "pointwise.h"
 #include "profiler.h"
+#include "tensor.h"
 
 namespace torchplug::sim {
 namespace {
 
-std::int64_t element_count(const plug_tensor& tensor) {
-  std::int64_t count = 1;
-  for (std::int32_t d = 0; d < tensor.ndim; ++d) count *= tensor.sizes[d];
-  return count;
-}
-
 // PyTorch divides the work of a larger call among its threads when it is borrowed; a stream's worker is one
 // thread.
 bool is_better_borrowed(const plug_call& call) {
-  constexpr std::int64_t kGrainSize = 32768;
+  constexpr std::uint64_t kGrainSize = 32768;
   return element_count(*call.results[0].as.tensors) > kGrainSize;
 }
 

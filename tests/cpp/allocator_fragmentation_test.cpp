@@ -11,13 +11,10 @@
 #include <random>
 #include <set>
 
-#include "memory/device_allocator.h"
-#include "sim_device.h"
+#include "caching_allocator.h"
 
 namespace torchplug::tests {
 namespace {
-
-constexpr size_t kMiB = size_t{1} << 20;
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 

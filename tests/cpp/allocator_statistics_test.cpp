@@ -6,15 +6,12 @@
 #include <barrier>
 #include <random>
 
-#include "memory/device_allocator.h"
-#include "sim_device.h"
+#include "caching_allocator.h"
 
 namespace torchplug::tests {
 namespace {
 
 using c10::CachingAllocator::StatArray;
-
-DeviceAllocator& allocator() { return DeviceAllocator::instance(); }
 
 struct Number {
   int64_t current = 0;

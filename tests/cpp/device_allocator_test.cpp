@@ -1,28 +1,16 @@
 // The caching allocator: what is given out again, when, and what the statistics say. Each test begins
 // with a fresh pool.
 
-#include "memory/device_allocator.h"
-
 #include <cstring>
 #include <latch>
 
-#include "sim_device.h"
+#include "caching_allocator.h"
 #include "tensors.h"
 
 namespace torchplug::tests {
 namespace {
 
-constexpr size_t kBytes = 4096;
-constexpr size_t kMiB = size_t{1} << 20;
-
-DeviceAllocator& allocator() { return DeviceAllocator::instance(); }
-
 c10::CachingAllocator::Stat total(const c10::CachingAllocator::StatArray& stats) { return stats[0]; }
-
-auto stats(int device = 0) { return allocator().getDeviceStats(static_cast<DeviceIndex>(device)); }
-
-// Allocates and lets go at once; gives the address.
-const void* touch(const Stream& stream, size_t bytes) { return allocator().allocate_on(stream, bytes).get(); }
 
 TEST(DeviceAllocator, a_freed_block_is_given_out_again_on_its_stream_without_waiting) {
   on_sim([] {

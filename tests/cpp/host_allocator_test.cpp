@@ -15,14 +15,12 @@
 namespace torchplug::tests {
 namespace {
 
-at::HostAllocator& allocator() { return host_allocator(); }
-
 TEST(HostAllocator, a_freed_block_is_given_out_again_to_what_has_the_same_power_of_two) {
   on_sim([] {
-    const void* first = allocator().allocate(5000).get();
-    EXPECT_EQ(allocator().allocate(8192).get(), first);
-    EXPECT_NE(allocator().allocate(9000).get(), first);
-    EXPECT_EQ(allocator().get_stats().num_host_alloc, 2);
+    const void* first = host_allocator().allocate(5000).get();
+    EXPECT_EQ(host_allocator().allocate(8192).get(), first);
+    EXPECT_NE(host_allocator().allocate(9000).get(), first);
+    EXPECT_EQ(host_allocator().get_stats().num_host_alloc, 2);
   });
 }
 
@@ -30,15 +28,16 @@ TEST(HostAllocator, a_block_in_use_on_a_stream_is_kept_back_until_that_has_passe
   on_sim([] {
     const Stream stream = new_stream();
     Gate gate(stream);
-    c10::DataPtr data = allocator().allocate(4096);
+    c10::DataPtr data = host_allocator().allocate(4096);
     const void* first = data.get();
-    EXPECT_TRUE(allocator().record_event(static_cast<char*>(data.get()) + 100, nullptr, stream.unwrap()));
+    EXPECT_TRUE(
+        host_allocator().record_event(static_cast<char*>(data.get()) + 100, nullptr, stream.unwrap()));
     data.clear();
-    const c10::DataPtr second = allocator().allocate(4096);
+    const c10::DataPtr second = host_allocator().allocate(4096);
     EXPECT_NE(second.get(), first);
     gate.open();
     stream.synchronize();
-    EXPECT_EQ(allocator().allocate(4096).get(), first);
+    EXPECT_EQ(host_allocator().allocate(4096).get(), first);
   });
 }
 
@@ -47,17 +46,17 @@ TEST(HostAllocator, a_block_in_use_on_two_streams_is_kept_back_until_both_have_p
     const Stream users[] = {new_stream(), new_stream()};
     for (const size_t held : {size_t{0}, size_t{1}}) {
       Gate gate(users[held]);
-      c10::DataPtr data = allocator().allocate(4096);
+      c10::DataPtr data = host_allocator().allocate(4096);
       const void* first = data.get();
       for (const Stream& user : users) record_pinned_use(first, user);
       data.clear();
       users[1 - held].synchronize();
-      const c10::DataPtr second = allocator().allocate(4096);
+      const c10::DataPtr second = host_allocator().allocate(4096);
       EXPECT_NE(second.get(), first) << "stream " << held << " has not passed";
       gate.open();
       users[held].synchronize();
-      allocator().empty_cache();
-      EXPECT_EQ(allocator().get_stats().allocations.current, 1) << "only the second is left";
+      host_allocator().empty_cache();
+      EXPECT_EQ(host_allocator().get_stats().allocations.current, 1) << "only the second is left";
     }
   });
 }
@@ -69,19 +68,19 @@ TEST(HostAllocator, a_stream_that_is_behind_does_not_keep_back_the_blocks_of_ano
     Gate gate(slow);
     std::vector<c10::DataPtr> held;
     for (int i = 0; i < 100; ++i) {
-      held.push_back(allocator().allocate(4096));
+      held.push_back(host_allocator().allocate(4096));
       record_pinned_use(held.back().get(), slow);
     }
     held.clear();
     const void* used_on_fast = nullptr;
     {
-      const c10::DataPtr data = allocator().allocate(4096);
+      const c10::DataPtr data = host_allocator().allocate(4096);
       used_on_fast = data.get();
       record_pinned_use(data.get(), fast);
     }
     fast.synchronize();
-    EXPECT_EQ(allocator().allocate(4096).get(), used_on_fast);
-    EXPECT_EQ(allocator().get_stats().num_host_alloc, 101);
+    EXPECT_EQ(host_allocator().allocate(4096).get(), used_on_fast);
+    EXPECT_EQ(host_allocator().get_stats().num_host_alloc, 101);
   });
 }
 
@@ -89,28 +88,28 @@ TEST(HostAllocator, while_a_stream_is_captured_no_event_is_recorded_for_a_freed_
   on_sim([] {
     const Stream stream = new_stream();
     Capturing capture(stream);
-    c10::DataPtr data = allocator().allocate(4096);
+    c10::DataPtr data = host_allocator().allocate(4096);
     const void* first = data.get();
     record_pinned_use(first, stream);
     data.clear();
-    const c10::DataPtr second = allocator().allocate(4096);
+    const c10::DataPtr second = host_allocator().allocate(4096);
     EXPECT_NE(second.get(), first) << "it waits for the end of the capture";
     capture.end();
     Gate gate(stream);
-    const c10::DataPtr third = allocator().allocate(4096);
+    const c10::DataPtr third = host_allocator().allocate(4096);
     EXPECT_NE(third.get(), first) << "the event is recorded after the capture, behind the gate";
     gate.open();
     stream.synchronize();
-    EXPECT_EQ(allocator().allocate(4096).get(), first);
+    EXPECT_EQ(host_allocator().allocate(4096).get(), first);
   });
 }
 
 TEST(HostAllocator, statistics_are_exact) {
   on_sim([] {
     {
-      const c10::DataPtr a = allocator().allocate(5000);
-      const c10::DataPtr b = allocator().allocate(100000);
-      const auto held = allocator().get_stats();
+      const c10::DataPtr a = host_allocator().allocate(5000);
+      const c10::DataPtr b = host_allocator().allocate(100000);
+      const auto held = host_allocator().get_stats();
       EXPECT_EQ(held.active_requests.current, 2);
       EXPECT_EQ(held.active_bytes.current, 8192 + 131072);
       EXPECT_EQ(held.allocations.current, 2);
@@ -119,20 +118,20 @@ TEST(HostAllocator, statistics_are_exact) {
       EXPECT_EQ(held.bucket_allocation.at(13), 1);
       EXPECT_EQ(held.bucket_allocation.at(17), 1);
     }
-    const auto freed = allocator().get_stats();
+    const auto freed = host_allocator().get_stats();
     EXPECT_EQ(freed.active_requests.current, 0);
     EXPECT_EQ(freed.active_bytes.current, 0);
     EXPECT_EQ(freed.active_bytes.peak, 8192 + 131072);
     EXPECT_EQ(freed.allocated_bytes.current, 8192 + 131072) << "cached";
     EXPECT_EQ(freed.num_host_free, 0);
-    allocator().empty_cache();
-    const auto emptied = allocator().get_stats();
+    host_allocator().empty_cache();
+    const auto emptied = host_allocator().get_stats();
     EXPECT_EQ(emptied.allocated_bytes.current, 0);
     EXPECT_EQ(emptied.num_host_free, 2);
     EXPECT_EQ(emptied.host_free_time.count, 2);
-    allocator().reset_peak_stats();
-    allocator().reset_accumulated_stats();
-    const auto reset = allocator().get_stats();
+    host_allocator().reset_peak_stats();
+    host_allocator().reset_accumulated_stats();
+    const auto reset = host_allocator().get_stats();
     EXPECT_EQ(reset.active_bytes.peak, 0);
     EXPECT_EQ(reset.active_bytes.allocated, 0);
     EXPECT_EQ(reset.num_host_alloc, 0);
@@ -143,15 +142,15 @@ TEST(HostAllocator, a_block_that_a_stream_still_uses_counts_as_active) {
   on_sim([] {
     const Stream stream = new_stream();
     Gate gate(stream);
-    c10::DataPtr data = allocator().allocate(4096);
+    c10::DataPtr data = host_allocator().allocate(4096);
     record_pinned_use(data.get(), stream);
     data.clear();
-    EXPECT_EQ(allocator().get_stats().active_requests.current, 1);
+    EXPECT_EQ(host_allocator().get_stats().active_requests.current, 1);
     gate.open();
     stream.synchronize();
-    allocator().empty_cache();
-    EXPECT_EQ(allocator().get_stats().active_requests.current, 0);
-    EXPECT_EQ(allocator().get_stats().allocations.current, 0);
+    host_allocator().empty_cache();
+    EXPECT_EQ(host_allocator().get_stats().active_requests.current, 0);
+    EXPECT_EQ(host_allocator().get_stats().allocations.current, 0);
   });
 }
 
@@ -161,10 +160,10 @@ TEST(HostAllocator, a_plugin_that_fails_to_free_one_block_is_asked_to_free_the_o
     ::setenv("TORCHPLUG_FAULT", "host_free:1", 1);
     activate(SIM_LIBRARY);
     ensure_open(0);
-    for (size_t bytes : {size_t{4096}, size_t{8192}, size_t{16384}}) allocator().allocate(bytes);
-    expect_says(error_of([] { allocator().empty_cache(); }), {"host_free"});
-    EXPECT_EQ(allocator().get_stats().num_host_free, 3);
-    EXPECT_EQ(allocator().get_stats().allocated_bytes.current, 0);
+    for (size_t bytes : {size_t{4096}, size_t{8192}, size_t{16384}}) host_allocator().allocate(bytes);
+    expect_says(error_of([] { host_allocator().empty_cache(); }), {"host_free"});
+    EXPECT_EQ(host_allocator().get_stats().num_host_free, 3);
+    EXPECT_EQ(host_allocator().get_stats().allocated_bytes.current, 0);
   });
 }
 
@@ -172,11 +171,11 @@ TEST(HostAllocator, only_its_own_memory_is_pinned) {
   on_sim([] {
     const int mine = 0;
     EXPECT_FALSE(is_pinned(&mine));
-    const c10::DataPtr data = allocator().allocate(5000);
+    const c10::DataPtr data = host_allocator().allocate(5000);
     const char* begin = static_cast<const char*>(data.get());
     EXPECT_TRUE(is_pinned(begin) && is_pinned(begin + 8191));
     EXPECT_FALSE(is_pinned(&mine));
-    EXPECT_FALSE(allocator().record_event(const_cast<int*>(&mine), nullptr, new_stream().unwrap()));
+    EXPECT_FALSE(host_allocator().record_event(const_cast<int*>(&mine), nullptr, new_stream().unwrap()));
   });
 }
 
@@ -291,7 +290,7 @@ TEST(HostAllocator, many_threads_never_hold_the_same_memory) {
         threads.emplace_back([&wrong, t] {
           const Stream stream = new_stream();
           for (int i = 0; i < 2000; ++i) {
-            const c10::DataPtr data = allocator().allocate(4096 << (i % 3));
+            const c10::DataPtr data = host_allocator().allocate(4096 << (i % 3));
             auto* bytes = static_cast<unsigned char*>(data.get());
             std::memset(bytes, t, 4096);
             enqueue(stream, [&wrong, bytes, t] {
@@ -304,9 +303,9 @@ TEST(HostAllocator, many_threads_never_hold_the_same_memory) {
       }
     }
     EXPECT_EQ(wrong, 0);
-    allocator().empty_cache();
-    EXPECT_EQ(allocator().get_stats().allocated_bytes.current, 0);
-    EXPECT_EQ(allocator().get_stats().active_requests.allocated, 8000);
+    host_allocator().empty_cache();
+    EXPECT_EQ(host_allocator().get_stats().allocated_bytes.current, 0);
+    EXPECT_EQ(host_allocator().get_stats().active_requests.allocated, 8000);
   });
 }
 

@@ -1,21 +1,13 @@
 // What happens when memory is short: what is given up first, what the error says, what may be set; and memory
 // that comes from somewhere else.
 
-#include "memory/device_allocator.h"
+#include "caching_allocator.h"
 #include "memory/memory_history.h"
 #include "memory/memory_snapshot.h"
 #include "shadow_device.h"
-#include "sim_device.h"
 
 namespace torchplug::tests {
 namespace {
-
-constexpr size_t kMiB = size_t{1} << 20;
-
-DeviceAllocator& allocator() { return DeviceAllocator::instance(); }
-auto stats() { return allocator().getDeviceStats(0); }
-int64_t reserved() { return stats().reserved_bytes[0].current; }
-c10::DataPtr allocate(size_t bytes) { return allocator().allocate_on(Stream::default_of(0), bytes); }
 
 // Of the plugin `limited`: a device of 64 MiB.
 uint64_t counted(const char* what) {

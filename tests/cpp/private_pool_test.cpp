@@ -1,19 +1,9 @@
 // Memory pools of a capture's or a user's own: what goes there, what stays there, and for how long.
 
-#include "memory/device_allocator.h"
-#include "sim_device.h"
+#include "caching_allocator.h"
 
 namespace torchplug::tests {
 namespace {
-
-constexpr size_t kBytes = 4096;
-constexpr size_t kMiB = size_t{1} << 20;
-
-DeviceAllocator& allocator() { return DeviceAllocator::instance(); }
-
-const void* touch(const Stream& stream, size_t bytes) { return allocator().allocate_on(stream, bytes).get(); }
-
-int64_t reserved() { return allocator().getDeviceStats(0).reserved_bytes[0].current; }
 
 // Allocations on one stream go to a new pool while this lives.
 class Redirected {

@@ -24,7 +24,7 @@ inline void on_shadow(const std::function<void()>& body) {
   alone([&] {
     ::setenv("TORCHPLUG_SHADOW_SIM", SIM_LIBRARY, 1);
     ::setenv("TORCHPLUG_SIM_MEMORY", "64MiB", 1);
-    activate(plugin_path("shadow"));
+    pytorch::activate(plugin_path("shadow"));
     body();
   });
 }

@@ -84,6 +84,7 @@ TEST_F(SimCapture, a_host_function_is_released_once_when_the_capture_is_destroye
 
 TEST_F(SimCapture, copies_and_fills_are_made_at_each_replay) {
   Memory memory(plugin_, 0, 64);
+  memory.view()[8] = 0;
   std::array<unsigned char, 4> given = {1, 2, 3, 4};
   begin(one_);
   plug_mem at = memory.at();

@@ -2,24 +2,16 @@
 
 #include <c10/core/AllocatorConfig.h>
 
-#include "memory/device_allocator.h"
+#include "caching_allocator.h"
 #include "memory/memory_snapshot.h"
 #include "shadow_device.h"
-#include "sim_device.h"
 
 namespace torchplug::tests {
 namespace {
 
 constexpr size_t kKiB = size_t{1} << 10;
-constexpr size_t kMiB = size_t{1} << 20;
-
-DeviceAllocator& allocator() { return DeviceAllocator::instance(); }
-auto stats() { return allocator().getDeviceStats(0); }
-int64_t reserved() { return stats().reserved_bytes[0].current; }
 
 const char* address(const c10::DataPtr& data) { return static_cast<const char*>(data.get()); }
-
-c10::DataPtr allocate(size_t bytes) { return allocator().allocate_on(Stream::default_of(0), bytes); }
 
 void with_settings(const char* settings, const std::function<void()>& body) {
   alone([&] {

@@ -1,7 +1,7 @@
 """Groups of processes that stay and carry out one check after the other, each on all ranks.
 
-Starting a process and importing torch takes longer than most checks. A group in which a check failed, or did
-not end in time, is ended and started anew. As a program this file is one rank.
+Starting a process takes longer than most checks. A group in which a check failed, or did not end in time, is ended
+and started anew.
 """
 
 import faulthandler
@@ -10,7 +10,6 @@ import inspect
 import multiprocessing.connection
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,9 +18,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+import warm_interpreter
+
 HERE = Path(__file__).resolve().parent
 LIMIT = 60  # seconds until a check is taken to hang
 GROUP_TIMEOUT = 30  # seconds until an operation gives up
+# What takes seconds to import is imported once for all ranks.
+MODULES = ("torch", "torch.distributed")
+START = f"import sys; sys.path[:0] = {[str(HERE), str(HERE.parent)]}; import ranks; ranks.main()"
 
 
 @dataclass(frozen=True)
@@ -69,19 +73,15 @@ class Process:
         self.rank = rank
         self.connection, child = multiprocessing.connection.Pipe()
         self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by end()
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                __file__,
-                *map(str, [child.fileno(), rank, size, timeout]),
-                store,
-                backend,
-            ],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", **environment},
-            pass_fds=[child.fileno()],
-            stdout=self.output,
-            stderr=subprocess.STDOUT,
-        )
+        with open(os.devnull) as nothing:
+            said = self.output.fileno()
+            self.process = warm_interpreter.start(
+                START,
+                [*map(str, [child.fileno(), rank, size, timeout]), store, backend],
+                {**os.environ, "GLOO_SOCKET_IFNAME": "lo", **environment},
+                [nothing.fileno(), said, said, child.fileno()],
+                modules=MODULES,
+            )
         child.close()
 
     def answer(self, deadline):
@@ -159,7 +159,6 @@ class Ranks:
 def serve(connection, world_of, prepare):
     """Carries out checks until the tests hang up. An empty answer is a good one."""
     faulthandler.register(signal.SIGUSR1)
-    sys.path.insert(0, str(HERE))
     while True:
         try:
             module, check, directory, arguments = connection.recv()
@@ -185,6 +184,7 @@ def main():
     import torch.distributed as dist
 
     torch.set_num_threads(1)
+    dist.set_debug_level_from_env()  # which the import has read from another environment
     device = torch.device(
         torch.accelerator.current_accelerator().type, rank % torch.accelerator.device_count()
     )
@@ -206,7 +206,3 @@ def main():
     connection = multiprocessing.connection.Connection(descriptor)
     serve(connection, lambda directory: World(rank, size, device, Path(directory)), prepare)
     dist.destroy_process_group()
-
-
-if __name__ == "__main__":
-    main()

@@ -3,9 +3,9 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+import warm_interpreter
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "profiler.md").read_text()
@@ -14,10 +14,8 @@ PAGE = (ROOT / "docs" / "profiler.md").read_text()
 def test_the_example_prints_a_table_and_writes_a_trace_with_what_the_page_lists(tmp_path):
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     environment = os.environ | {"TORCHPLUG_DEVICE": "sim"}
-    command = [sys.executable, "-c", example]
-    done = subprocess.run(
-        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = warm_interpreter.run(example, [], environment, 120, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert "Self SIM" in done.stdout and "sim::relu" in done.stdout
     trace = json.loads((tmp_path / "trace.json").read_text())
     assert trace["deviceProperties"][0]["timedBy"] == "records"

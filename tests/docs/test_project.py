@@ -1,12 +1,12 @@
 """The files around the project: its workflow, hooks and templates ask for what there is."""
 
 import json
+import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_interpreter
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,8 +68,9 @@ def test_every_issue_template_is_a_form():
 
 
 def test_doctor_prints_the_json_that_the_templates_ask_for():
-    command = [sys.executable, "-m", "torchplug", "doctor", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    code = "import sys; from torchplug.cli import main; sys.exit(main())"
+    arguments = ["doctor", "--json"]
+    done = warm_interpreter.run(code, arguments, dict(os.environ), 120, autoload=False)
     answer = json.loads(done.stdout)
     assert {"PyTorch", "torchplug"} <= {check["subject"] for check in answer["checks"]}
 

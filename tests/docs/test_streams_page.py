@@ -2,9 +2,9 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+import warm_interpreter
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "streams.md").read_text()
@@ -12,9 +12,8 @@ PAGE = (ROOT / "docs" / "streams.md").read_text()
 
 def run(code):
     environment = os.environ | {"TORCHPLUG_DEVICE": "sim"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
+    done = warm_interpreter.run(code, [], environment, 120)
+    assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 

@@ -9,7 +9,6 @@ import os
 import queue
 import select
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -24,11 +23,16 @@ from .report import CaseResult
 # The package is imported by the name of its folder alone and from nowhere else, so that a worker
 # sees the installed torchplug and not the sources that happen to lie in the working directory.
 TESTS = Path(__file__).resolve().parents[1]
+sys.path.append(str(TESTS))
+import warm_interpreter
+
 START = (
     "import sys; sys.path = [path for path in sys.path if path] + [{path!r}]; "
     "from {package}.worker import main; main()"
 )
 START_SECONDS = 300.0
+# What takes seconds to import is imported once for all workers.
+MODULES = ("torch", "torch.testing._internal.common_methods_invocations")
 # After that many hangs in one operator and dtype, its other checks are not waited for.
 HANGS = 2
 
@@ -72,14 +76,15 @@ class Worker:
         self.mark = 0
         start = START.format(path=str(TESTS), package=Path(__file__).parent.name)
         arguments = [str(read), str(write), options.device, options.adapter or ""]
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", start, *arguments],
-            pass_fds=(read, write),
-            stdin=subprocess.DEVNULL,
-            stdout=self.errors,
-            stderr=self.errors,
-            env=_environment(options.device),
-        )
+        with open(os.devnull) as nothing:
+            printed = self.errors.fileno()
+            self.process = warm_interpreter.start(
+                start,
+                arguments,
+                _environment(options.device),
+                [nothing.fileno(), printed, printed, read, write],
+                modules=MODULES,
+            )
         os.close(read)
         os.close(write)
 
@@ -304,7 +309,7 @@ class Driver:
 
 
 def _environment(device: str) -> dict[str, str]:
-    environment = dict(os.environ, OMP_NUM_THREADS="1")
+    environment = dict(os.environ)
     if device != "cpu":
         environment["TORCHPLUG_DEVICE"] = device
     return environment

@@ -43,7 +43,7 @@ def sound() -> Report:
 
 @pytest.fixture(scope="module")
 def faulty() -> Report:
-    return run(SOUND, *FAULTS, adapter=FAULTY, timeout=10.0, workers=2)
+    return run(SOUND, *FAULTS, adapter=FAULTY, timeout=5.0, workers=2)
 
 
 def test_a_sound_device_passes_every_check(sound: Report) -> None:
@@ -79,7 +79,7 @@ def test_a_draw_from_the_host_generator_is_found() -> None:
 def test_an_operator_that_hangs_again_and_again_is_given_up_and_reported() -> None:
     adapter = f"{PACKAGE}.faults:AlwaysHangs"
     checks = ("forward", "repeat", "view")
-    report = run("add", adapter=adapter, checks=checks, timeout=3.0)
+    report = run("add", adapter=adapter, checks=checks, timeout=2.0)
     assert [(case.check, case.outcome) for case in report.undeclared()] == [
         (check, "hang") for check in checks
     ]

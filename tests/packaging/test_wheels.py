@@ -95,15 +95,21 @@ class Environment:
         return run(self.python, "-c", code, cwd=self.directory, env=self.environ | environ)
 
 
-@pytest.fixture
-def beside_torch(tmp_path):
-    """PyTorch and what it needs, and nothing of torchplug."""
-    return Environment(
-        tmp_path / "venv",
+@pytest.fixture(scope="module")
+def beside_torch(tmp_path_factory):
+    """PyTorch and what it needs, and of torchplug what `pip install torchplug` installs."""
+    environment = Environment(
+        tmp_path_factory.mktemp("beside_torch") / "venv",
         sees=lambda name: (
             not re.match(r"torchplug|_editable|__pycache__|pip", name) and not name.endswith(".pth")
         ),
     )
+    found = (
+        "import importlib.util as u; print(u.find_spec('torchplug'), u.find_spec('torchplug_sim'))"
+    )
+    assert environment.run(found) == ("None None", "")
+    environment.install("torchplug")
+    return environment
 
 
 # ---- what is in them ----
@@ -202,24 +208,17 @@ def test_a_device_needs_the_systems_libraries_alone(device, tmp_path):
 
 
 def test_the_core_and_its_device_work_beside_pytorch(beside_torch):
-    code = (
-        "import importlib.util as u; print(u.find_spec('torchplug'), u.find_spec('torchplug_sim'))"
+    output, errors = beside_torch.run(
+        "import torch; print(torch.ones(2, device='sim').sum().item(), torch.ones(2).to('sim').device);"
+        "print(open('/proc/self/maps').read())"
     )
-    assert beside_torch.run(code) == ("None None", "")
-    beside_torch.install("torchplug")
-    assert beside_torch.run(
-        "import torch; print(torch.ones(2, device='sim').sum().item(), torch.ones(2).to('sim').device)"
-    ) == ("2.0 sim:0", "")
-    loaded, _ = beside_torch.run(
-        "import torch; torch.ones(1, device='sim'); print(open('/proc/self/maps').read())"
-    )
-    loaded = set(re.findall(r"\S+/lib(?:torchplug|sim)\.so", loaded))
+    assert output.startswith("2.0 sim:0\n") and errors == ""
+    loaded = set(re.findall(r"\S+/lib(?:torchplug|sim)\.so", output))
     package = beside_torch.site_packages.resolve()
     assert loaded == {f"{package}/torchplug/libtorchplug.so", f"{package}/torchplug_sim/libsim.so"}
 
 
 def test_a_device_is_found_once_its_wheel_is_installed(beside_torch):
-    beside_torch.install("torchplug")
     code = "import torch; print(torch._C._get_privateuse1_backend_name())"
     name, warning = beside_torch.run(code, TORCHPLUG_DEVICE="hello")
     assert name == "privateuseone"
@@ -230,7 +229,6 @@ def test_a_device_is_found_once_its_wheel_is_installed(beside_torch):
 
 
 def test_the_installed_core_says_where_its_headers_and_its_library_are(beside_torch):
-    beside_torch.install("torchplug")
     output, _ = beside_torch.run(
         "from torchplug import cpp_extension as e; print(*e.include_paths(), *e.library_paths())"
     )

@@ -136,7 +136,8 @@ def run_python(code, *args, **env):
     code = "import sys\nimport torch\ndevice = torch.device(sys.argv[1])\n" + textwrap.dedent(code)
     args = [str(arg) for arg in args]
     here = os.path.dirname(os.path.abspath(__file__))
-    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    folders = [here, os.path.dirname(here), os.environ.get("PYTHONPATH")]
+    path = os.pathsep.join(filter(None, folders))
     environment = {**os.environ, "PYTHONPATH": path} | {name: str(env[name]) for name in env}
     if not warm_interpreter.is_too_late_for(env):
         return warm_interpreter.run(code, args, environment, TIMEOUT)
@@ -148,6 +149,13 @@ def run_python(code, *args, **env):
         timeout=TIMEOUT,
         check=False,
     )
+
+
+def fork_server():
+    """As the context "spawn" of torch.multiprocessing, without the seconds in which each process imports PyTorch."""
+    context = torch.multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch"])
+    return context
 
 
 def output_of(code, *args, **env):

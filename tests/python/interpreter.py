@@ -1,6 +1,7 @@
 """Fresh interpreters for the tests, and the plugins that they load."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ def search_path(path=None):
     return os.pathsep.join(str(folder) for folder in folders if folder is not None)
 
 
-def run(code, choice=None, *flags, path=None, fresh=False, **environment):
+def run(code, choice=None, *flags, path=None, cwd=None, fresh=False, **environment):
     """Runs code in an interpreter of its own; returns its standard output and standard error.
 
     `fresh`: `import torch` is done there too. Otherwise all that comes after PyTorch itself, if the code begins with it.
@@ -37,17 +38,18 @@ def run(code, choice=None, *flags, path=None, fresh=False, **environment):
     env["PYTHONPATH"] = search_path(path)
     if choice is not None:
         env["TORCHPLUG_DEVICE"] = str(choice)
-    begins_with_torch = code.lstrip().startswith(("import torch;", "import torch\n"))
+    begins_with_torch = re.match(r"\s*import torch\b", code)
     if fresh or flags or not begins_with_torch or warm_interpreter.is_too_late_for(environment):
         result = subprocess.run(
             [sys.executable, *flags, "-c", code],
             check=False,
             env=env,
+            cwd=cwd,
             capture_output=True,
             text=True,
             timeout=TIMEOUT,
         )
     else:
-        result = warm_interpreter.run(code, [], env, TIMEOUT)
+        result = warm_interpreter.run(code, [], env, TIMEOUT, cwd=cwd)
     assert result.returncode == 0, result.stderr
     return result.stdout.strip(), result.stderr

@@ -14,10 +14,11 @@ class Marked(torch.Tensor):
     """A subclass with nothing of its own."""
 
 
-def serve(requests, answers, relay):
+def serve(requests, answers, relay, environment):
     """Answers each request, a function of this module and its arguments, until there is none."""
     global RELAY
     RELAY = relay
+    os.environ.update(environment)  # before the first use of the device, which reads it
     while True:
         try:
             request = requests.get()
@@ -36,15 +37,9 @@ class Child:
 
     def __init__(self, context, relay=None, **environment):
         self.requests, self.answers = context.Queue(), context.Queue()
-        queues = (self.requests, self.answers, relay)
-        self.process = context.Process(target=serve, args=queues, daemon=True)
-        before = {name: os.environ.get(name) for name in environment}
-        os.environ.update(environment)
-        try:
-            self.process.start()
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name) if value is None else os.environ.update({name: value})
+        arguments = (self.requests, self.answers, relay, environment)
+        self.process = context.Process(target=serve, args=arguments, daemon=True)
+        self.process.start()
 
     def ask(self, function, *args):
         self.requests.put((function, args))

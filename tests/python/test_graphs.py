@@ -466,13 +466,16 @@ def test_a_program_may_end_with_graphs_alive_and_even_in_a_capture(device):
 
 @pytest.mark.accelerator("only sim can hide its capture", only="sim")
 @pytest.mark.skipif("TORCHPLUG_SIM_CAPTURE" in os.environ, reason="this is it")
+@pytest.mark.skipif(
+    "TORCHPLUG_LAYERS" in os.environ, reason="every call into the plugin is checked anyhow"
+)
 def test_all_of_this_holds_where_torchplug_records_the_streams_itself():
     here = Path(__file__)
     files = sorted(str(path) for path in here.parent.glob("test_graph*.py"))
     assert len(files) == 5
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
-        env={**os.environ, "TORCHPLUG_SIM_CAPTURE": "off"},
+        env={**os.environ, "TORCHPLUG_SIM_CAPTURE": "off", "TORCHPLUG_LAYERS": "validate"},
         capture_output=True,
         text=True,
         timeout=600,

@@ -2,16 +2,16 @@
 
 import base64
 import gc
+import os
 import pickle
 import re
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 import torch
-from helpers import output_of, run_python, still_works
+import warm_interpreter
+from helpers import TIMEOUT, output_of, run_python, still_works
 from torch.cuda import _memory_viz
 from vendors import compile_plugin
 
@@ -328,8 +328,9 @@ def visualised(history, module, device, tmp_path):
     history._dump_snapshot(file)
 
     def run(*arguments):
-        command = [sys.executable, "-m", "torch.cuda._memory_viz", *arguments, str(file)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        code = "import runpy; runpy.run_module('torch.cuda._memory_viz', run_name='__main__')"
+        arguments = [*arguments, str(file)]
+        done = warm_interpreter.run(code, arguments, dict(os.environ), TIMEOUT, autoload=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

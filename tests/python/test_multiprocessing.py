@@ -11,7 +11,7 @@ from multiprocessing.reduction import ForkingPickler
 import pytest
 import sharing_child
 import torch
-from helpers import TIMEOUT, assert_equal, run_python
+from helpers import TIMEOUT, assert_equal, fork_server, run_python
 from sharing_child import Child
 from torch import multiprocessing
 
@@ -26,7 +26,7 @@ copies = pytest.mark.accelerator("its plugin cannot share memory", only="hello")
 
 @pytest.fixture(scope="module")
 def context():
-    return multiprocessing.get_context("spawn")
+    return fork_server()
 
 
 @pytest.fixture(scope="module")

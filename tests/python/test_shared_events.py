@@ -8,8 +8,8 @@ import threading
 import pytest
 import sharing_child
 import torch
+from helpers import fork_server
 from sharing_child import Child
-from torch import multiprocessing
 
 import torchplug.testing
 
@@ -20,7 +20,7 @@ hold = functools.partial(torchplug.testing.hold, limit=20)
 
 @pytest.fixture(scope="module")
 def context():
-    return multiprocessing.get_context("spawn")
+    return fork_server()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from torchplug import _plugins, _text
@@ -32,8 +31,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if not plugins:
         output.complain("No plugin is installed. Install a vendor's package, or torchplug-sim.")
-    with output.looking("Loading the plugins"):
-        found = inspect_all(plugins)
+    found = inspect_all(plugins)
     if args.json:
         output.print_json({"plugins": found})
     else:
@@ -45,15 +43,20 @@ def inspect_all(
     plugins: dict[str, _plugins.Plugin], *, compute: bool = False
 ) -> list[dict[str, Any]]:
     """What each plugin is, in the order given. "error" is None if it can be loaded."""
-
-    def inspect(wish: str) -> dict[str, Any]:
-        plugin = plugins[wish]
-        facts = {"name": plugin.name or wish, "error": None}
-        facts |= {"package": plugin.distribution, "package_version": plugin.version}
-        return facts | inspection.inspect(wish, compute=compute)
-
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        return list(pool.map(inspect, plugins))
+    with output.looking("Importing PyTorch"):
+        inspection.import_torch()
+    looks = {wish: inspection.Look(wish, compute=compute) for wish in plugins}
+    with output.looking("Loading the plugins"):
+        return [
+            {
+                "name": plugins[wish].name or wish,
+                "error": None,
+                "package": plugins[wish].distribution,
+                "package_version": plugins[wish].version,
+            }
+            | look.facts()
+            for wish, look in looks.items()
+        ]
 
 
 def show(found: list[dict[str, Any]]) -> None:

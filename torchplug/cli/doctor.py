@@ -6,14 +6,13 @@ import argparse
 import os
 import platform
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from torchplug import __version__, _plugins, _settings
-from torchplug.cli import devices, output
+from torchplug.cli import devices, inspection, output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +24,6 @@ Exits with 1 if there is a problem. What --json prints can be published: of the 
 of PyTorch and torchplug alone, no secrets and not the name of your home directory."""
 
 OLDEST, NEWEST = (2, 11), (2, 13)
-AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 PYTORCHS = ("PYTORCH_", "TORCH_")
 SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 """In the name of a variable: its value is not printed, since reports of bugs contain it all."""
@@ -47,9 +45,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    with output.looking("Examining"):
-        checks, settings = examine()
-        checks = [without_home(check) for check in checks]
+    checks, settings = examine()
+    checks = [without_home(check) for check in checks]
     healthy = all(check.state != "error" for check in checks)
     if args.json:
         found = {"healthy": healthy, "checks": [asdict(check) for check in checks]}
@@ -65,7 +62,8 @@ def examine() -> tuple[list[Check], list[_settings.Setting]]:
     checks = [Check("Python", f"{platform.python_version()} ({platform.python_implementation()})")]
     checks.append(check_autoload())
     plugins = _plugins.installed_plugins()
-    with autoload_off():  # PyTorch is looked at as it is before torchplug changes it
+    # PyTorch is looked at as it is before torchplug changes it.
+    with output.looking("Importing PyTorch"), inspection.autoload_off():
         versions = check_versions()
         can_load = all(check.state != "error" for check in versions)
         choices = [check_choice(plugins)] if can_load else []
@@ -74,20 +72,6 @@ def examine() -> tuple[list[Check], list[_settings.Setting]]:
     settings = table(found)
     checks += [*versions, *check_variables(settings, options_of(plugins, found))]
     return [*checks, *choices, *map(check_plugin, found)], settings
-
-
-@contextmanager
-def autoload_off() -> Iterator[None]:
-    """`import torch` calls no backend."""
-    before = os.environ.get(AUTOLOAD)
-    os.environ[AUTOLOAD] = "0"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[AUTOLOAD]
-        else:
-            os.environ[AUTOLOAD] = before
 
 
 def plugin_by_path() -> dict[str, _plugins.Plugin]:
@@ -103,7 +87,7 @@ def without_home(check: Check) -> Check:
 
 
 def check_autoload() -> Check:
-    if os.environ.get(AUTOLOAD) == "0":
+    if os.environ.get(inspection.AUTOLOAD) == "0":
         return Check(
             "autoload",
             "TORCH_DEVICE_BACKEND_AUTOLOAD is 0: `import torch` registers no device",

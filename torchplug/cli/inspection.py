@@ -1,30 +1,30 @@
 """Looks at a plugin in a process of its own.
 
 A process has one device plugin, and a plugin that crashes or hangs while it loads must not take the
-command with it. Run as a program, this module is that process.
+command with it. That process is a fork of the command's, so that PyTorch is imported once for all.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
 import signal
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from torchplug import _plugins, _settings
 
-IMPORTING_SECONDS = 120.0
 LOADING_SECONDS = 20.0
 LONGEST_SECONDS = 900.0
-READY = b"ready\n"
+AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+END = b"\n"
+"""Of what the process says."""
 
 
 class Patience:
@@ -60,83 +60,116 @@ def waited_for_a_processor(pid: int) -> float:
     return longest * 1e-9
 
 
-def inspect(
-    wish: str, *, compute: bool = False, seconds: float = LOADING_SECONDS
-) -> dict[str, Any]:
-    """What the plugin named `wish`, or at that path, says of itself; "error" if it cannot be loaded.
+def import_torch() -> None:
+    """In the command's own process, of which those that load plugins are forks: once is enough.
 
-    With `compute` its first device also computes something, and "computes" says whether that is right.
+    Starts no backend, whatever is installed. If it fails, the forks say why.
     """
-    answer, given = os.pipe()
-    command = [sys.executable, "-m", "torchplug.cli.inspection", str(given), wish]
-    environment = os.environ | {_settings.DEVICE: "none"}
-    environment.pop(_settings.LEDGER, None)
-    with (
-        tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            [*command, *(["--compute"] if compute else [])],
-            env=environment,
-            pass_fds=[given],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        ) as process,
-    ):
-        os.close(given)
-        with os.fdopen(answer, "rb", buffering=0) as pipe:
-            said = _answer(process, pipe.fileno(), seconds)
-        return said if isinstance(said, dict) else _outcome(process, said, errors)
+    with autoload_off(), suppress(Exception):
+        import torch  # noqa: F401
+    gc.freeze()  # the forks need not go through all that when they end
 
 
-def _answer(process: subprocess.Popen[bytes], pipe: int, seconds: float) -> bytes | dict[str, Any]:
-    """What it wrote into the pipe before it ended; "error" if it had to be ended."""
-
-    def patience(limit: float) -> Patience:
-        return Patience(limit, lambda: waited_for_a_processor(process.pid))
-
-    stage, limit, said = "import PyTorch", IMPORTING_SECONDS, b""
+@contextmanager
+def autoload_off() -> Iterator[None]:
+    """`import torch` calls no backend."""
+    before = os.environ.get(AUTOLOAD)
+    os.environ[AUTOLOAD] = "0"
     try:
-        if _read(pipe, len(READY), patience(limit)) == READY:
-            stage, limit = "load", seconds
-            said = _read(pipe, None, patience(limit))
-            stage = "end"
-        _wait(process, patience(limit))
-    except TimeoutError:
-        process.kill()
-        process.wait()
-        return {"error": f"It did not {stage} within {limit:.0f} seconds.", "late": True}
-    return said
+        yield
+    finally:
+        if before is None:
+            del os.environ[AUTOLOAD]
+        else:
+            os.environ[AUTOLOAD] = before
 
 
-def _wait(process: subprocess.Popen[bytes], patience: Patience) -> None:
-    while process.poll() is None:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(patience.next_look())
+def inspect(wish: str) -> dict[str, Any]:
+    """What the plugin named `wish`, or at that path, says of itself; "error" if it cannot be loaded."""
+    import_torch()
+    return Look(wish).facts()
 
 
-def _outcome(process: subprocess.Popen[bytes], said: bytes, errors: IO[bytes]) -> dict[str, Any]:
-    if process.returncode < 0:
-        name = signal.Signals(-process.returncode).name
-        return {"error": f"It crashed with {name}."}
-    if not said:
+class Look:
+    """A look at the plugin named `wish`, or at that path, which begins at once.
+
+    A fork must not meet another thread. With `compute` the plugin's first device also computes something, and
+    "computes" says whether that is right.
+    """
+
+    def __init__(
+        self, wish: str, *, compute: bool = False, seconds: float = LOADING_SECONDS
+    ) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by facts
+        self._seconds = seconds
+        self._answer, answer = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become_quiet(self._errors)
+            os.write(answer, json.dumps(look(wish, compute)).encode() + END)
+            raise SystemExit(0)  # as every process with a device ends; the answer is closed by that
+        os.close(answer)
+        self._patience = self._new_patience()
+
+    def facts(self) -> dict[str, Any]:
+        """What was found; "error" if the plugin cannot be loaded, or the process did not end well."""
+        with self._errors:
+            try:
+                said = self._wait()
+            except TimeoutError as late:
+                os.kill(self._pid, signal.SIGKILL)
+                os.waitpid(self._pid, 0)
+                return {"error": str(late), "late": True}
+            finally:
+                os.close(self._answer)
+            code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+            return _outcome(code, said, self._errors)
+
+    def _wait(self) -> bytes:
+        """What the process wrote before it ended."""
+        said = stage = b""
+        while True:
+            try:
+                part = _read(self._answer, self._patience)
+            except TimeoutError:
+                verb = "end" if stage == END else "load"
+                raise TimeoutError(
+                    f"It did not {verb} within {self._seconds:.0f} seconds."
+                ) from None
+            if not part:
+                return said
+            said += part
+            if said.endswith(END):
+                stage, self._patience = END, self._new_patience()
+
+    def _new_patience(self) -> Patience:
+        return Patience(self._seconds, lambda: waited_for_a_processor(self._pid))
+
+
+def _become_quiet(errors: IO[bytes]) -> None:
+    """Nothing that a plugin prints is the command's; nor do libraries and reports begin with what is left of it."""
+    with open(os.devnull, "r+b", buffering=0) as nothing:
+        for number, file in enumerate((nothing, nothing, errors)):
+            os.dup2(file.fileno(), number)
+    os.environ.pop(_settings.LEDGER, None)
+
+
+def _outcome(code: int, said: bytes, errors: IO[bytes]) -> dict[str, Any]:
+    if code < 0:
+        return {"error": f"It crashed with {signal.Signals(-code).name}."}
+    if not said.endswith(END):
         errors.seek(0)
         words = errors.read().decode(errors="replace").strip().splitlines()
-        return {"error": words[-1] if words else f"It ended with code {process.returncode}."}
+        return {"error": words[-1] if words else f"It ended with code {code}."}
     facts: dict[str, Any] = json.loads(said)
     return facts
 
 
-def _read(pipe: int, most: int | None, patience: Patience) -> bytes:
-    """Up to `most` bytes, or all until the pipe is closed."""
-    said = b""
-    while most is None or len(said) < most:
-        if not select.select([pipe], [], [], patience.next_look())[0]:
-            continue
-        part = os.read(pipe, 65536 if most is None else most - len(said))
-        if not part:
-            break
-        said += part
-    return said
+def _read(pipe: int, patience: Patience) -> bytes:
+    """The next part of what is written; nothing at the end."""
+    while not select.select([pipe], [], [], 0)[0]:
+        select.select([pipe], [], [], patience.next_look())
+    return os.read(pipe, 65536)
 
 
 def look(wish: str, compute: bool) -> dict[str, Any]:
@@ -190,17 +223,3 @@ def computes(device: str) -> bool:
 
     here, there = work(*values), work(*(value.to(device) for value in values))
     return torch.allclose(here, there.cpu(), atol=1e-5)
-
-
-def main() -> None:
-    """Writes what it found into the pipe whose number is the first argument."""
-    import torch  # noqa: F401  the core needs its libraries
-
-    with os.fdopen(int(sys.argv[1]), "wb", buffering=0) as answer:
-        answer.write(READY)
-        facts = look(sys.argv[2], "--compute" in sys.argv)
-        answer.write(json.dumps(facts).encode())
-
-
-if __name__ == "__main__":
-    main()
