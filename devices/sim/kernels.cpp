@@ -136,18 +136,12 @@ plug_status mul(const plug_call* call) {
 constexpr std::uint32_t kAccepts = PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_BROADCAST | PLUG_ACCEPTS_MIXED |
                                    PLUG_ACCEPTS_ALIAS | PLUG_ACCEPTS_HOST_SCALAR | PLUG_ACCEPTS_LAZY_BITS;
 
-constexpr plug_kernel kernel(const char* schema, plug_kernel_fn function) {
-  plug_kernel kernel{};
-  kernel.schema = schema;
-  kernel.fn = function;
-  kernel.accepts = kAccepts;
-  return kernel;
-}
-
 constexpr plug_kernel kList[] = {
-    kernel("aten::relu(Tensor self) -> Tensor", relu),
-    kernel("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add),
-    kernel("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", mul),
+    {.schema = "aten::relu(Tensor self) -> Tensor", .fn = relu, .accepts = kAccepts},
+    {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+     .fn = add,
+     .accepts = kAccepts},
+    {.schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", .fn = mul, .accepts = kAccepts},
 };
 
 }  // namespace
@@ -156,9 +150,7 @@ const plug_kernels kKernels = {
     .size = sizeof(plug_kernels),
     .kernel_size = sizeof(plug_kernel),
     .count = std::size(kList),
-    .reserved = 0,
     .list = kList,
-    .any = nullptr,
 };
 
 }  // namespace torchplug::sim

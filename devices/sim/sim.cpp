@@ -294,7 +294,6 @@ plug_status ipc_import_event(std::int32_t device, const void* handle, std::uint6
 
 constexpr plug_runtime kRuntime = {
     .size = sizeof(plug_runtime),
-    .reserved = 0,
     .device_count = get_device_count,
     .device_info = get_device_info,
     .device_sync = device_sync,
@@ -344,10 +343,8 @@ constinit plug_module the_module = {
     .abi_minor = PLUG_ABI_MINOR,
     .name = "sim",
     .version = "0.1",
-    .flags = 0,
     .runtime = &kRuntime,
     .kernels = &kKernels,
-    .extension = nullptr,
     .profiler = &kProfiler,
 };
 
