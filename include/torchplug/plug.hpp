@@ -86,11 +86,11 @@ plug_status guarded(Body &&body) noexcept {
       return body();
     }
   } catch (const Failure &failure) {
-    return fail(failure.status(), failure.what());
+    return plug::fail(failure.status(), failure.what());
   } catch (const std::exception &error) {
-    return fail(PLUG_INTERNAL, error.what());
+    return plug::fail(PLUG_INTERNAL, error.what());
   } catch (...) {
-    return fail(PLUG_INTERNAL, "the kernel threw what is no std::exception");
+    return plug::fail(PLUG_INTERNAL, "the kernel threw what is no std::exception");
   }
 }
 

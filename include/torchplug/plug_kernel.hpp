@@ -363,7 +363,7 @@ PLUG_OF_THIS_LIBRARY plug_status call(const plug_call *raw) noexcept {
 }
 
 PLUG_OF_THIS_LIBRARY inline plug_status misfit(const plug_call *raw) noexcept {
-  return fail(PLUG_INTERNAL, static_cast<const char *>(raw->user));
+  return plug::fail(PLUG_INTERNAL, static_cast<const char *>(raw->user));
 }
 
 }  // namespace edge
