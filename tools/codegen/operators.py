@@ -113,7 +113,7 @@ class _Forms:
         for function in functions:
             if function.func.kind() is SchemaKind.out:
                 self.outs.setdefault(_inputs(function), []).append(str(function.func.name))
-            if function.func.kind() is SchemaKind.functional:
+            if function.func.kind() in (SchemaKind.functional, SchemaKind.mutable):
                 self.functionals.add(_inputs(function))
 
     def is_named(self, function: NativeFunction) -> bool:
