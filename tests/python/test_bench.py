@@ -222,7 +222,7 @@ def test_a_row_that_does_not_apply_to_the_device_is_left_out(device):
 def test_a_shape_that_is_to_be_new_is_new_in_every_round(call):
     used = settings.Settings(rounds=3, shapes=5)
     slices = list(shapes.growing_slices(call, torch.device("cpu"), used))
-    assert len(slices) == used.shapes * (used.rounds + 1), "one round is not counted"
+    assert len(slices) == used.shapes * (used.shape_rounds + 1), "one round is not counted"
     assert [operands[0].shape[0] for operands in slices] == list(range(1, len(slices) + 1))
     assert all(len({operand.shape for operand in operands}) == 1 for operands in slices)
 

@@ -16,8 +16,10 @@ class Settings:
     """Calls that are only enqueued: few enough that the device is not far behind."""
     burst: int = 1000
     """Calls together with the wait for their end."""
-    shapes: int = 128
-    """Calls with shapes that are all different, timed together."""
+    shapes: int = 512
+    """Calls with shapes that are all different, timed together: so many that waking the device's thread, once
+    for all of them, does not count."""
+    shape_rounds: int = 11
     copy_rounds: int = 30
     large_rounds: int = 11
     import_pairs: int = 9
@@ -32,7 +34,15 @@ class Settings:
 
 
 QUICK = Settings(
-    rounds=1, calls=50, short=50, burst=50, shapes=8, copy_rounds=1, large_rounds=1, import_pairs=1
+    rounds=1,
+    calls=50,
+    short=50,
+    burst=50,
+    shapes=8,
+    shape_rounds=1,
+    copy_rounds=1,
+    large_rounds=1,
+    import_pairs=1,
 )
 """One round of everything."""
 

@@ -21,7 +21,7 @@ def measure(groups: list[rows.Group], place: torch.device, settings: Settings) -
         name: Contest(timed(call, place, settings), timed(call, CPU, settings))
         for name, call in rows.calls_of(groups)
     }
-    return play(settings.rounds, contests)
+    return play(settings.shape_rounds, contests)
 
 
 def timed(call: str, place: torch.device, settings: Settings) -> Clock:
@@ -45,6 +45,6 @@ def growing_slices(
     call: str, place: torch.device, settings: Settings
 ) -> Iterator[tuple[torch.Tensor, ...]]:
     """The operands of one call after the other: slices of 1 element, of 2, of 3 and so on."""
-    most = settings.shapes * (settings.rounds + 1)
+    most = settings.shapes * (settings.shape_rounds + 1)
     operands = [torch.rand(most).to(place) for _ in range(OPERANDS[call])]
     return (tuple(operand[:length] for operand in operands) for length in range(1, most + 1))
