@@ -98,10 +98,11 @@ class Operator:
 
 def _split(text: str) -> Iterator[str]:
     """What commas outside of brackets and quotes divide."""
-    depth, start, quote = 0, 0, ""
+    depth, start, quote, is_escaped = 0, 0, "", False
     for i, c in enumerate(text):
         if quote:
-            quote = "" if c == quote else quote
+            quote = "" if c == quote and not is_escaped else quote
+            is_escaped = c == "\\" and not is_escaped
         elif c in "\"'":
             quote = c
         elif c in "([":
@@ -117,7 +118,7 @@ def _split(text: str) -> Iterator[str]:
 
 def _item(place: int, text: str) -> Argument:
     # "Tensor(a! -> a|b)[] self": the type ends at the first blank outside of brackets.
-    match = re.match(r"((?:\([^)]*\)|\[[^\]]*\]|[^\s(\[])+)\s*(\w*)(?:=(.*))?$", text)
+    match = re.match(r"((?:\([^)]*\)|\[[^\]]*\]|[^\s(\[])+)\s*(\w*)(?:=(.*))?$", text, re.DOTALL)
     assert match is not None, text
     return Argument(place, match[2], match[1], match[3] or "")
 

@@ -425,9 +425,11 @@ class Unshaped {
  public:
   Unshaped(const Call &call, std::uint32_t index) : call_(&call.raw()), index_(index) {}
 
-  PLUG_OF_THIS_LIBRARY Out shape(plug_dtype dtype, Ints sizes) const {
+  // Contiguous without strides.
+  PLUG_OF_THIS_LIBRARY Out shape(plug_dtype dtype, Ints sizes, Ints strides = {}) const {
     check(host->output(host, call_, index_, dtype,
-                       static_cast<std::int32_t>(sizes.size()), sizes.data(), nullptr));
+                       static_cast<std::int32_t>(sizes.size()), sizes.data(),
+                       strides.data()));
     return Out(call_->results[index_].as.tensors[0]);
   }
   Out shape(plug_dtype dtype, std::initializer_list<std::int64_t> sizes) const {

@@ -51,7 +51,8 @@ static inline float plug_float_of_f16(uint16_t bits) {
 /* How the codes of a small float end. */
 enum {
   PLUG_SMALL_IEEE = 0, /* infinities, then NaN */
-  PLUG_SMALL_FN = 1,   /* no infinity; the last code is NaN */
+  PLUG_SMALL_FN = 1,   /* no infinity; the last code is NaN, and what is larger than the
+                       ** largest becomes that, as from PyTorch 2.13 on */
   PLUG_SMALL_FNUZ = 2  /* no infinity, no -0: its code is NaN */
 };
 typedef struct plug_small_float {
@@ -119,11 +120,12 @@ static inline uint32_t plug_small_of_float(float value, plug_small_float form) {
   const int32_t width = form.exponent_bits + form.mantissa_bits;
   const uint32_t sign = bits >> 31 << width;
   const uint32_t infinity = ((1u << form.exponent_bits) - 1) << form.mantissa_bits;
+  const uint32_t last = (1u << width) - 2; /* before the one NaN */
   const uint32_t nan = form.ends == PLUG_SMALL_FNUZ ? 1u << width
                        : form.ends == PLUG_SMALL_FN
                            ? sign | ((1u << width) - 1)
                            : sign | infinity | 1u << (form.mantissa_bits - 1);
-  if (size > 0x7f800000u || (size == 0x7f800000u && form.ends != PLUG_SMALL_IEEE))
+  if (size > 0x7f800000u || (size == 0x7f800000u && form.ends == PLUG_SMALL_FNUZ))
     return nan;
   const int32_t exponent = size >> 23 == 0 ? -126 : (int32_t)(size >> 23) - 127;
   const uint32_t digits = size >> 23 == 0 ? size : (size & 0x7fffffu) | 0x800000u;
@@ -132,7 +134,7 @@ static inline uint32_t plug_small_of_float(float value, plug_small_float form) {
   uint32_t code = plug_round_shift(digits, shift);
   if (above > 0) code += (uint32_t)above << form.mantissa_bits; /* carries included */
   if (form.ends == PLUG_SMALL_IEEE) return sign | (code < infinity ? code : infinity);
-  if (form.ends == PLUG_SMALL_FN) return code < (1u << width) - 1 ? sign | code : nan;
+  if (form.ends == PLUG_SMALL_FN) return sign | (code < last ? code : last);
   if (code == 0) return 0;
   return code < 1u << width ? sign | code : nan;
 }

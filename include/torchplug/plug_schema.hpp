@@ -78,7 +78,11 @@ constexpr std::size_t find_outside(std::string_view text, std::string_view wante
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quote != 0) {
-      if (c == quote) quote = 0;
+      if (c == '\\') {
+        ++i;
+      } else if (c == quote) {
+        quote = 0;
+      }
       continue;
     }
     if (depth == 0 && wanted.find(c) != std::string_view::npos) return i;

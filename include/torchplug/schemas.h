@@ -1251,9 +1251,6 @@ enum { PLUG_ARG_CONVOLUTION_INPUT, PLUG_ARG_CONVOLUTION_WEIGHT, PLUG_ARG_CONVOLU
 /* convolution_backward: also convolution_backward.out; backward convolution_backward */
 #define PLUG_SCHEMA_CONVOLUTION_BACKWARD "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"
 enum { PLUG_ARG_CONVOLUTION_BACKWARD_GRAD_OUTPUT, PLUG_ARG_CONVOLUTION_BACKWARD_INPUT, PLUG_ARG_CONVOLUTION_BACKWARD_WEIGHT, PLUG_ARG_CONVOLUTION_BACKWARD_BIAS_SIZES, PLUG_ARG_CONVOLUTION_BACKWARD_STRIDE, PLUG_ARG_CONVOLUTION_BACKWARD_PADDING, PLUG_ARG_CONVOLUTION_BACKWARD_DILATION, PLUG_ARG_CONVOLUTION_BACKWARD_TRANSPOSED, PLUG_ARG_CONVOLUTION_BACKWARD_OUTPUT_PADDING, PLUG_ARG_CONVOLUTION_BACKWARD_GROUPS, PLUG_ARG_CONVOLUTION_BACKWARD_OUTPUT_MASK, PLUG_ARGS_CONVOLUTION_BACKWARD };
-/* copy: also copy_, copy.out */
-#define PLUG_SCHEMA_COPY "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor"
-enum { PLUG_ARG_COPY_SELF, PLUG_ARG_COPY_SRC, PLUG_ARG_COPY_NON_BLOCKING, PLUG_ARGS_COPY };
 /* copysign.Scalar: also copysign_.Scalar, copysign.Scalar_out; pointwise */
 #define PLUG_SCHEMA_COPYSIGN_SCALAR "aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor"
 enum { PLUG_ARG_COPYSIGN_SCALAR_SELF, PLUG_ARG_COPYSIGN_SCALAR_OTHER, PLUG_ARGS_COPYSIGN_SCALAR };

@@ -107,7 +107,7 @@ static_assert(kind_of("float[]?") == made(plug::Base::kFloat, true, false, true,
 static_assert(kind_of("Dimname") == made(plug::Base::kUnknown, false, false, false, false));
 
 constexpr plug::Schema kQuoted = plug::read_schema(
-    "acme::op.some(Tensor(a!) x, str mode=\"a, (b\", int[2] by=[1, 2], *, Generator? g=None) -> "
+    "acme::op.some(Tensor(a!) x, str mode=\"a, \\\"(b\", int[2] by=[1, 2], *, Generator? g=None) -> "
     "(Tensor values, int[] sizes)");
 static_assert(kQuoted.is_read && kQuoted.argument_count == 4 && kQuoted.result_count == 2);
 static_assert(kQuoted.arguments[1].base == plug::Base::kStr && kQuoted.arguments[2].is_list);

@@ -13,7 +13,7 @@ static plug_status add(const plug_call *call) {
   plug_loop loop;
   plug_runs runs;
   double alpha = 1;
-  if (call->compute != PLUG_F32) return PLUG_UNSUPPORTED;
+  if (out->dtype != PLUG_F32) return PLUG_UNSUPPORTED;
   plug_status status = plug_get_double(&call->args[PLUG_ARG_ADD_TENSOR_ALPHA], &alpha);
   if (status == PLUG_OK) status = plug_loop_make(&loop, 3, tensors, 0);
   if (status != PLUG_OK) return status;

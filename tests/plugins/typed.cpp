@@ -22,12 +22,12 @@ void mul(plug::Call &call, plug::Tensor self, plug::Tensor other, plug::Out resu
   });
 }
 
-// Any two dtypes, computed in the one that both are promoted to.
-void add(plug::Call &call, plug::Tensor self, plug::Tensor other, plug::Scalar alpha,
+// Any two dtypes, computed in the one that both are promoted to: the result's.
+void add(plug::Call &, plug::Tensor self, plug::Tensor other, plug::Scalar alpha,
          plug::Out result) {
   const plug::Loop loop(result, self, other);
   plug::visit<float, double, std::int64_t, plug::Half, plug::BFloat16>(
-      call.compute(), [&](auto type) {
+      result.dtype(), [&](auto type) {
         using T = typename decltype(type)::type;
         const T by = alpha.to<T>();
         loop.map<T>([by](T a, T b) { return a + by * b; });

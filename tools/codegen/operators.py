@@ -18,7 +18,7 @@ from torchgen.model import DispatchKey, NativeFunction, SchemaKind
 # torchplug does these itself, in one way for every device (src/aten/shims), or they ask or change nothing that a
 # device has: sizes, storages, assertions about symbols.
 NOT_FOR_KERNELS = re.compile(
-    r"(copy_|_copy_from\w*|_lazy_clone|_local_scalar_dense|(new_)?empty\w*|_efficientzerotensor|lift|resize\w*"
+    r"(copy|_copy_from\w*|_lazy_clone|_local_scalar_dense|(new_)?empty\w*|_efficientzerotensor|lift|resize\w*"
     r"|_resize_output\w*|set|record_stream|_pin_memory|from_file|dense_dim|is_\w+|_has_\w+|_new_zeros_with\w+"
     r"|_fused_sdp_choice|_print|_make_dep_token|_functional_\w+|sym_\w+|_assert\w+|_linalg_check_errors"
     r"|_reshape_copy|_debug\w*)_?(\.\w+)?"

@@ -68,13 +68,13 @@ ADAM = Family(
         "_foreach_div_.ScalarList",
         "_foreach_addcdiv_.ScalarList",
     ),
-    "fused=True is one call for all parameters; the default on a device is foreach=True, a call of each _foreach "
-    "operator.",
+    "fused=True is one call for all parameters. The default on a device is foreach=True, a call of each _foreach "
+    "operator; without a kernel for one, a call of add_, addcdiv_ and so on for every parameter.",
 )
 SGD = Family(
     ("sgd", "SGD"),
     ("_fused_sgd_", "_foreach_add_.List", "_foreach_mul_.Scalar", "_foreach_add.List"),
-    "fused=True is one call for all parameters; the default on a device is foreach=True.",
+    "fused=True is one call for all parameters; the default on a device is foreach=True, as for Adam.",
 )
 SOFTMAX = Family(("softmax",), ("_softmax", "_softmax_backward_data"))
 LOG_SOFTMAX = Family(("log_softmax",), ("_log_softmax", "_log_softmax_backward_data"))
@@ -100,9 +100,9 @@ RECURRENT = Family(
         "_thnn_fused_lstm_cell_backward_impl",
         "_thnn_fused_gru_cell",
         "_thnn_fused_gru_cell_backward",
-        "addmm",
+        "mm",
     ),
-    "Without kernels the cells are composed of sigmoid, tanh, add and mul.",
+    "The products are mm. Without kernels the cells are composed of sigmoid, tanh, add and mul.",
 )
 
 ALL = (CONVOLUTION, LAYER_NORM, GROUP_NORM, BATCH_NORM, RMS_NORM, ATTENTION, LINEAR, ADAM, SGD, SOFTMAX,

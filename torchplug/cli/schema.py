@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from torchplug import _schemas
@@ -11,6 +12,8 @@ from torchplug.cli import families, output
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+WIDTH = 100  # of sentences; a line for a table is as long as it is
 
 NAME = "schema"
 SUMMARY = "what a kernel for an operator is given, and what to bind"
@@ -61,7 +64,7 @@ def look_up(name: str) -> dict[str, Any] | str:
         return of_family(family)
     if name in operators and "." in name:
         return facts(name, [operators[name]])
-    overloads = [operator for operator in operators.values() if operator.base == name]
+    overloads = [operators[other] for other in sorted(operators) if operators[other].base == name]
     if overloads:
         bindable = [operator for operator in overloads if _schemas.obstacle(operator) is None]
         return facts(name, bindable or overloads)
@@ -123,7 +126,7 @@ def show(console: Console, answer: dict[str, Any]) -> None:
         names = ", ".join(operator["name"] for operator in answer["operators"])
         print(f"{answer['asked']}: {names}")
     if answer["note"]:
-        console.print(answer["note"], markup=False)
+        print(textwrap.fill(answer["note"], WIDTH))
     for index, operator in enumerate(answer["operators"]):
         if index or len(answer["operators"]) != 1 or answer["note"]:
             print()
@@ -133,7 +136,7 @@ def show(console: Console, answer: dict[str, Any]) -> None:
 def show_operator(console: Console, operator: dict[str, Any]) -> None:
     print(operator["schema"])
     if operator["obstacle"] is not None:
-        console.print(f"No kernel can be bound to it: {operator['obstacle']}", markup=False)
+        print(f"No kernel can be bound to it: {operator['obstacle']}")
         return
     table = output.table(console, "place", "name", "type", "tag", "read", "default")
     for kind, items in (("args", operator["arguments"]), ("results", operator["results"])):
