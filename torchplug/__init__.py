@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LedgerEntry",
     "autoload",
+    "coverage",
     "device_module",
     "from_blob",
     "get_backend_meta",
@@ -117,6 +118,17 @@ def ledger() -> list[LedgerEntry]:
     from torchplug import _C
 
     return [LedgerEntry(*entry) for entry in _C.ledger()]
+
+
+def coverage() -> list[LedgerEntry]:
+    """The operators that have no kernel of the plugin's, or whose kernel did not take the call: those that took the
+    most time first.
+
+    Times are counted from `time_ledger(True)` on. On an asynchronous device they are those of the calling thread,
+    unless TORCHPLUG_LAUNCH_BLOCKING=1 makes every call wait for its work, as `torchplug coverage` does.
+    """
+    fallen = [entry for entry in ledger() if entry.way in ("borrow", "stage")]
+    return sorted(fallen, key=lambda entry: (-entry.seconds, -entry.count))
 
 
 def reset_ledger() -> None:

@@ -57,17 +57,22 @@ def use(name: str, path: str) -> str:
         from torchplug import lightning  # noqa: F401 - which has to know the accelerator it is to take
     form = _settings.read(_settings.LEDGER)
     if form not in ("", "0"):
-        _print_ledger_at_exit(form == "json")
+        _print_ledger_at_exit(form)
     return name
 
 
 @functools.cache
-def _print_ledger_at_exit(as_json: bool) -> None:
+def _print_ledger_at_exit(form: str) -> None:
     import atexit
 
-    from torchplug.cli import ledger
+    from torchplug import time_ledger
+    from torchplug.cli import coverage, ledger
 
-    atexit.register(ledger.print_ledger, as_json=as_json)
+    is_coverage = form.startswith("coverage")
+    if is_coverage:
+        time_ledger(True)
+    shown = coverage.print_coverage if is_coverage else ledger.print_ledger
+    atexit.register(shown, as_json=form.endswith("json"))
 
 
 # ---- variables that nobody reads ----

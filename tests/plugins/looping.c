@@ -27,13 +27,8 @@ static plug_status add(const plug_call *call) {
   return PLUG_OK;
 }
 
-/* What each thread of a team shares with the others. */
-struct sum_job {
-  plug_reduction reduction;
-};
-
 static void sum_part(void *arg, int32_t index, int32_t count) {
-  const plug_reduction *reduction = &((struct sum_job *)arg)->reduction;
+  const plug_reduction *reduction = (const plug_reduction *)arg;
   plug_runs rows, run;
   int64_t begin, end;
   plug_split(reduction->kept.count, 16, index, count, &begin, &end);
@@ -55,11 +50,11 @@ static plug_status sum(const plug_call *call) {
   const plug_tensor *self = call->args[PLUG_ARG_SUM_DIM_INTLIST_SELF].as.tensors;
   const plug_value *dims = &call->args[PLUG_ARG_SUM_DIM_INTLIST_DIM];
   const plug_tensor *tensors[] = {call->results[0].as.tensors, self};
-  struct sum_job job;
+  plug_reduction reduction;
   if (self->dtype != PLUG_F32 || tensors[0]->dtype != PLUG_F32) return PLUG_UNSUPPORTED;
-  const plug_status status = plug_reduction_make(&job.reduction, 1, 1, tensors, dims, 0);
+  const plug_status status = plug_reduction_make(&reduction, 1, 1, tensors, dims, 0);
   if (status != PLUG_OK) return status;
-  host->team(host, sum_part, &job);
+  host->team(host, sum_part, &reduction);
   return PLUG_OK;
 }
 

@@ -475,6 +475,37 @@ def test_run_gives_signals_to_the_script():
         assert int(process.stdout.read()) == process.pid
 
 
+COVERED = """
+import torch
+x = torch.ones(300, 300, device="hello")
+for _ in range(3):
+    x = x.relu() @ x
+"""
+
+
+def test_coverage_ranks_the_operators_that_fall_back_by_time_and_says_why():
+    code, output, errors = torchplug_command("coverage", "--device", "hello", "-c", COVERED)
+    assert (code, output) == (0, "")
+    lines = errors.splitlines()
+    assert lines[0].startswith("The plugin's kernels carried out") and "relu" not in errors
+    operators = [line.split() for line in lines[2:]]
+    assert operators[0][:3] == ["aten::mm", "stage", "3"], "the products take longest"
+    assert all("the plugin has no kernel for it" in line for line in lines[2:])
+
+
+def test_coverage_as_json_has_every_operator_with_its_seconds():
+    _, _, errors = torchplug_command("coverage", "--device", "hello", "--json", "-c", COVERED)
+    entries = json.loads(errors)
+    assert {entry["way"] for entry in entries} == {"stage"}
+    seconds = [entry["seconds"] for entry in entries]
+    assert seconds == sorted(seconds, reverse=True) and seconds[-1] > 0
+
+
+def test_coverage_of_nothing_and_of_what_is_covered_says_so():
+    _, _, errors = torchplug_command("coverage", "--device", "hello", "-c", "import torch")
+    assert errors == "No operator ran on the device.\n"
+
+
 def test_run_prints_the_ledger_on_stderr():
     code = "import torch; print(torch.ones(3, device='hello').relu().sum().item())"
     _, output, errors = torchplug_command("run", "--device", "hello", "--ledger", "-c", code)

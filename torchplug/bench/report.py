@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from torchplug import _text
 from torchplug.cli import output
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ Row = dict[str, Any]
 Report = dict[str, Any]
 
 WIDTH = 120  # of a table that goes into a file
-TIMES = (("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9))
 
 
 def show(console: Console, report: Report) -> None:
@@ -73,8 +73,7 @@ def quantity(value: float, unit: str) -> str:
     """In a unit that suits it."""
     if unit != "ns":
         return f"{value:.3g} {unit}"
-    unit, size = next(((u, s) for u, s in reversed(TIMES) if value >= s), TIMES[0])
-    return f"{value / size:.3g} {unit}"
+    return _text.duration(value)
 
 
 def figure(row: Row, value: float) -> str:

@@ -53,11 +53,19 @@ def split(argv: list[str]) -> tuple[list[str], list[str]]:
 
 
 def run(args: argparse.Namespace) -> int:
+    options = {"TORCHPLUG_FALLBACK": args.fallback}
+    if args.ledger:
+        options[_settings.LEDGER] = "json" if args.json else "1"
+    return start(args, options)
+
+
+def start(args: argparse.Namespace, options: dict[str, str | None]) -> int:
+    """Becomes the script, with these variables set; returns only if it cannot."""
     if not args.rest or args.rest in (["-m"], ["-c"]):
         output.complain("There is nothing to run. Give a script, -m module or -c code.")
         return 2
     try:
-        environment = environment_for(args)
+        environment = environment_for(args, options)
     except RuntimeError as error:
         output.complain(str(error))
         return 2
@@ -66,13 +74,13 @@ def run(args: argparse.Namespace) -> int:
     os.execve(sys.executable, [sys.executable, *args.rest], environment)
 
 
-def environment_for(args: argparse.Namespace) -> dict[str, str]:
+def environment_for(args: argparse.Namespace, options: dict[str, str | None]) -> dict[str, str]:
     """What the script finds in its environment. Raises RuntimeError if there is no such device."""
     environment = dict(os.environ)
-    options = {_settings.DEVICE: args.device, "TORCHPLUG_FALLBACK": args.fallback}
-    options |= {"TORCHPLUG_VISIBLE_DEVICES": args.visible}
-    if args.ledger:
-        options[_settings.LEDGER] = "json" if args.json else "1"
+    options = options | {
+        _settings.DEVICE: args.device,
+        "TORCHPLUG_VISIBLE_DEVICES": args.visible,
+    }
     environment |= {name: value for name, value in options.items() if value is not None}
     name = device_name(environment.get(_settings.DEVICE, ""))
     for variable in CLIENT_VARIABLES:
