@@ -1,13 +1,17 @@
 // plug_kernel.hpp - a function as a kernel, its parameters those of a schema: a part of
 // plug.hpp. A parameter is of the type that the schema's argument has here:
 //
-//   Tensor  Tensor          int, SymInt  std::int64_t      Scalar        Scalar
-//   Tensor(a!)  Out         int[]        Ints              Scalar[]      Scalars
-//   Tensor[]  Tensors       float        double            ScalarType    Dtype
-//   Tensor?[] OptionalTensors  float[]   Doubles           Layout        Layout
-//   Tensor(a!)[]  Outs      bool         bool              MemoryFormat  MemoryFormat
-//   str  std::string_view   bool[]       Bools             Device        Device
-//   T?  std::optional<T>    anything     const plug_value& Generator     Generator
+//   Tensor        Tensor             bool          bool
+//   Tensor(a!)    Out                bool[]        Bools
+//   Tensor[]      Tensors            Scalar        Scalar
+//   Tensor(a!)[]  Outs               Scalar[]      Scalars
+//   Tensor?[]     OptionalTensors    str           std::string_view
+//   int, SymInt   std::int64_t       ScalarType    Dtype
+//   int[]         Ints               Layout        Layout
+//   float         double             MemoryFormat  MemoryFormat
+//   float[]       Doubles            Device        Device
+//   T?            std::optional<T>   Generator     Generator
+//   anything      const plug_value &
 //
 // and after the arguments those of its results: Out for a Tensor, std::optional<Out> for
 // one that may not be wanted, Unshaped for one that the kernel shapes, Outs for a list,
