@@ -13,7 +13,7 @@ __all__ = ["CppExtension", "include_paths", "library_paths", "load"]
 
 
 def include_paths() -> list[str]:
-    """Where torchplug/plug.h and torchplug/torchplug.hpp are."""
+    """Where torchplug's headers are: torchplug/plug.h, plug_util.h, plug.hpp, schemas.h, torchplug.hpp."""
     return [str(_installed() / "include")]
 
 

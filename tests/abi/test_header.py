@@ -1,4 +1,4 @@
-"""plug.h is C and C++ for every compiler, and its binary layout is the recorded one."""
+"""The headers are C and C++ for every compiler, and the binary layout of plug.h is the recorded one."""
 
 import importlib.util
 import re
@@ -33,16 +33,120 @@ def run(*command, **options):
     return result.stdout
 
 
-@pytest.mark.parametrize(
-    ("compiler", "standard"),
-    [("cc", "c99"), ("cc", "c11"), ("c++", "c++11"), ("c++", "c++20")],
-)
-def test_the_header_alone_compiles_without_a_warning(compiler, standard, tmp_path):
-    source = tmp_path / ("header.c" if compiler == "cc" else "header.cpp")
-    source.write_text('#include "torchplug/plug.h"\nint not_empty;\n')
+# What a header is written in: the compiler, the oldest standard and the newest.
+IN_C = [("cc", "c99"), ("cc", "c11")]
+IN_EITHER = [*IN_C, ("c++", "c++11"), ("c++", "c++20")]
+IN_CPP = [("c++", "c++17"), ("c++", "c++20")]
+HEADERS = {
+    "plug.h": IN_EITHER,
+    "plug_element.h": IN_EITHER,
+    "plug_util.h": IN_EITHER,
+    "schemas.h": IN_EITHER,
+    "schemas/torch-2.11.h": IN_C,
+    "schemas/torch-2.12.h": IN_C,
+    "schemas/torch-2.13.h": IN_C,
+    "plug.hpp": IN_CPP,
+    "plug_kernel.hpp": IN_CPP,
+    "plug_loop.hpp": IN_CPP,
+    "plug_schema.hpp": IN_CPP,
+}
+
+
+def compile_alone(code, compiler, standard, folder):
+    source = folder / ("header.c" if compiler == "cc" else "header.cpp")
+    source.write_text(code)
     warnings = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
-    run(compiler, f"-std={standard}", *warnings, f"-I{ROOT / 'include'}", "-c", source, "-o", "header.o",
-        cwd=tmp_path)  # fmt: skip
+    command = [compiler, f"-std={standard}", *warnings, f"-I{ROOT / 'include'}", "-fsyntax-only"]
+    return subprocess.run([*command, source], check=False, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("header", "compiler", "standard"),
+    [(header, *way) for header, ways in HEADERS.items() for way in ways],
+)
+def test_the_header_alone_compiles_without_a_warning(header, compiler, standard, tmp_path):
+    code = f'#include "torchplug/{header}"\nint not_empty;\n'
+    done = compile_alone(code, compiler, standard, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_header_is_compiled_here_but_the_one_that_needs_pytorch():
+    folder = HEADER.parent
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.h*")}
+    assert found - {"torchplug.hpp"} == HEADERS.keys()
+
+
+KERNEL = """#include "torchplug/plug.hpp"
+namespace {{
+void f(plug::Call&, {parameters}) {{}}
+constexpr plug::Kernel kernels[] = {{plug::kernel<&f>("{schema}")}};
+}}
+const plug_kernel* list = kernels;
+"""
+MISFITS = {
+    "another type": (
+        "plug::Tensor, std::int64_t, plug::Out",
+        "aten::op(Tensor self, float p) -> Tensor",
+        "the_parameter_is_of_another_type_than_the_schema_says",
+    ),
+    "not optional": (
+        "plug::Tensor, plug::Tensor, plug::Out",
+        "aten::op(Tensor self, Tensor? weight) -> Tensor",
+        "the_parameter_is_of_another_type_than_the_schema_says",
+    ),
+    "no list": (
+        "plug::Tensor, std::int64_t, plug::Out",
+        "aten::op(Tensor self, int[1] dim) -> Tensor",
+        "the_parameter_is_of_another_type_than_the_schema_says",
+    ),
+    "written": (
+        "plug::Tensor, plug::Out",
+        "aten::op(Tensor(a!) self) -> Tensor(a!)",
+        "the_parameter_is_of_another_type_than_the_schema_says",
+    ),
+    "a result for an argument": (
+        "plug::Out, plug::Out",
+        "aten::op(Tensor self) -> Tensor",
+        "the_parameter_is_of_another_type_than_the_schema_says",
+    ),
+    "a result of another type": (
+        "plug::Tensor, plug::Returned<bool>",
+        "aten::op(Tensor self) -> Tensor",
+        "the_parameter_is_of_another_type_than_the_schema_says",
+    ),
+    "too few": (
+        "plug::Tensor, plug::Out",
+        "aten::op(Tensor self, *, Scalar alpha=1) -> Tensor",
+        "the_function_has_not_one_parameter_for_each_argument_and_result",
+    ),
+    "unreadable": (
+        "plug::Tensor, plug::Out",
+        "aten::op(Tensor self -> Tensor",
+        "the_schema_cannot_be_read",
+    ),
+}
+
+
+@pytest.mark.parametrize("misfit", MISFITS)
+def test_a_kernel_that_does_not_fit_its_schema_is_a_compile_error(misfit, tmp_path):
+    parameters, schema, error = MISFITS[misfit]
+    code = KERNEL.format(parameters=parameters, schema=schema)
+    done = compile_alone(code, "c++", "c++17", tmp_path)
+    assert done.returncode != 0 and error in done.stderr, done.stderr
+
+
+def test_in_newer_cpp_it_is_one_even_where_no_constant_is_asked_for(tmp_path):
+    parameters, schema, error = MISFITS["another type"]
+    code = KERNEL.format(parameters=parameters, schema=schema).replace("constexpr ", "const ")
+    done = compile_alone(code, "c++", "c++20", tmp_path)
+    assert done.returncode != 0 and error in done.stderr, done.stderr
+
+
+def test_a_kernel_that_fits_its_schema_compiles(tmp_path):
+    parameters = "plug::Tensor, std::optional<plug::Scalar>, plug::Out"
+    schema = "aten::op(Tensor self, Scalar? by=None) -> Tensor"
+    code = KERNEL.format(parameters=parameters, schema=schema)
+    assert compile_alone(code, "c++", "c++17", tmp_path).returncode == 0
 
 
 def test_the_layout_is_the_recorded_one():

@@ -129,8 +129,8 @@ def test_the_core_holds_its_python_files_its_headers_its_libraries_its_program_a
         for path in (ROOT / "torchplug").rglob("*")
         if path.suffix in (".py", ".pyi") or path.name == "py.typed"
     } | {
-        f"torchplug/include/torchplug/{path.name}": path.read_bytes()
-        for path in (ROOT / "include" / "torchplug").glob("*.h*")
+        f"torchplug/{path.relative_to(ROOT).as_posix()}": path.read_bytes()
+        for path in (ROOT / "include").rglob("*.h*")
     }
     assert {"torchplug/py.typed", "torchplug/include/torchplug/torchplug.hpp"} < sources.keys()
     compiled = {

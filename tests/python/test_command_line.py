@@ -69,6 +69,7 @@ def test_help_names_the_commands_and_the_exit_codes():
         "doctor",
         "run",
         "plug-check",
+        "schema",
         "demo",
         "bench",
         "0 success",
@@ -78,7 +79,9 @@ def test_help_names_the_commands_and_the_exit_codes():
         assert word in output
 
 
-@pytest.mark.parametrize("command", ["devices", "doctor", "run", "plug-check", "demo", "bench"])
+@pytest.mark.parametrize(
+    "command", ["devices", "doctor", "run", "plug-check", "schema", "demo", "bench"]
+)
 def test_every_command_has_help_with_the_exit_codes(command):
     code, output, _ = torchplug_command(command, "--help")
     assert code == 0 and "exit codes" in output and "--json" in output

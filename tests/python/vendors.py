@@ -54,13 +54,16 @@ def compile_plugin(folder, name, code=DEVICE):
 
 
 def compile_test_plugin(folder, name):
-    """The path of a plugin made of tests/plugins/<name>.c."""
+    """The path of a plugin made of tests/plugins/<name>.c or <name>.cpp."""
     import torchplug_sim
 
     library = folder / f"{name}.so"
-    plugins = ROOT / "tests" / "plugins"
+    source = ROOT / "tests" / "plugins" / f"{name}.c"
+    compiler = ["cc", "-std=c11"]
+    if not source.exists():
+        source, compiler = source.with_suffix(".cpp"), ["c++", "-std=c++17"]
     options = [f"-I{ROOT / 'include'}", f'-DSIM_LIBRARY="{torchplug_sim.library}"']
-    command = ["cc", "-std=c11", "-O1", "-shared", "-fPIC", *options, str(plugins / f"{name}.c")]
+    command = [*compiler, "-O1", "-shared", "-fPIC", *options, str(source)]
     subprocess.run([*command, "-o", str(library)], check=True)
     return library
 
