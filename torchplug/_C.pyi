@@ -19,16 +19,27 @@ class Properties(TypedDict):
     is_integrated: bool
     dtypes: list[torch.dtype]
 
-class Description(TypedDict):
+class Operator(TypedDict):
+    name: str
+    schema: str
+    takes_cpu: bool
+    has_gradient: bool
+
+class PluginDescription(TypedDict):
     name: str
     path: str
     version: str
     abi: tuple[int, int]
     serialized: bool
-    capabilities: dict[str, bool]
-    kernels: list[str]
+    is_device: bool
+    operators: list[Operator]
+    """Of its own, once they are defined."""
     unused_kernels: dict[str, str]
     """Those that serve no operator of this PyTorch, and why."""
+
+class Description(PluginDescription):
+    capabilities: dict[str, bool]
+    kernels: list[str]
 
 class BuiltWith(TypedDict):
     torch: str
@@ -62,6 +73,8 @@ def graph_pool_handle() -> tuple[int, int]: ...
 def is_current_stream_capturing() -> bool: ...
 def activate(path: str) -> str: ...
 def activate_later(name: str, path: str) -> None: ...
+def load_operators(path: str) -> list[str]: ...
+def describe_operators(path: str) -> PluginDescription: ...
 def plugin_name(path: str) -> str: ...
 def is_chosen() -> bool: ...
 def is_loaded() -> bool: ...

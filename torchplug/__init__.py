@@ -25,6 +25,7 @@ __all__ = [
     "get_backend_meta",
     "ledger",
     "load",
+    "load_operators",
     "reset_ledger",
     "set_backend_meta",
     "time_ledger",
@@ -61,6 +62,17 @@ def load(path: str) -> str:
     from torchplug import _autoload
 
     return _autoload.load(path)
+
+
+def load_operators(path: str) -> list[str]:
+    """Loads the plugin at `path` for the operators of its own, and returns their names: "acme::scale".
+
+    They are then `torch.ops.acme.scale` and so on, beside any device or none. `import torch` has loaded the
+    plugins that installed packages announce in the entry point group `torchplug.operators`.
+    """
+    from torchplug import _autoload
+
+    return _autoload.load_operators(path)
 
 
 def device_module() -> DeviceModule:

@@ -1,4 +1,4 @@
-"""What `import torch` does: registers the device of the plugin that is chosen."""
+"""What `import torch` does: defines the operators of plugins, and registers the device that is chosen."""
 
 from __future__ import annotations
 
@@ -11,20 +11,45 @@ from typing import TYPE_CHECKING
 from torchplug import _settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.metadata import EntryPoints
+
     from torchplug._plugins import Plugin
 
 
 def autoload() -> None:
     """Never raises, whatever is wrong with a plugin or a setting: `import torch` must not fail."""
     wish = _settings.read(_settings.DEVICE)
-    if wish == "none":
-        return
-    name, plugin = "", None
     try:
         from torchplug import _plugins
 
-        # A path needs no search through the installed packages.
-        installed = {} if _plugins.is_path(wish) else _plugins.installed_plugins()
+        groups = _plugins.announced()
+    except Exception as error:  # noqa: BLE001 - see above
+        warn(f"torchplug could not look for installed plugins: {error}")
+        return
+    load_installed_operators(groups)
+    if wish != "none":
+        register_device(wish, groups)
+
+
+def load_installed_operators(groups: Callable[[str], EntryPoints]) -> None:
+    """Defines the operators that installed plugins bring; warns of each that cannot be loaded."""
+    from torchplug import _plugins
+
+    for plugin in _plugins.operator_plugins(groups).values():
+        try:
+            load_operators(plugin.resolve())
+        except Exception as error:  # noqa: BLE001 - see above
+            warn(f"torchplug loaded no operators of '{plugin.name}': {error}")
+
+
+def register_device(wish: str, groups: Callable[[str], EntryPoints]) -> None:
+    """Registers the device that is wished for, or that is installed as the default."""
+    from torchplug import _plugins
+
+    name, plugin = "", None
+    try:
+        installed = {} if _plugins.is_path(wish) else _plugins.installed_plugins(groups)
         choice = _plugins.choose(wish, installed, _plugins.rival)
         if choice.warning:
             warn(choice.warning)
@@ -43,6 +68,13 @@ def load(path: str) -> str:
     name = use("", path)
     warn_of_unread(name, None)
     return name
+
+
+def load_operators(path: str) -> list[str]:
+    """Loads the plugin at `path` for the operators of its own, and returns their names."""
+    from torchplug import _C
+
+    return _C.load_operators(path)
 
 
 def use(name: str, path: str) -> str:
@@ -104,7 +136,7 @@ def _unread(names: list[str], name: str, plugin: Plugin | None) -> dict[str, str
         return {}
     from torchplug import _plugins
 
-    options = dict.fromkeys(_plugins.installed_plugins())
+    options = dict.fromkeys(_plugins.all_plugins())
     if name:
         options[name] = None if plugin is None else plugin.options()
     return _settings.unread(names, own, options)

@@ -1,8 +1,10 @@
-"""The device plugins that are installed, and which of them `import torch` uses.
+"""The plugins that are installed, and which of them `import torch` uses.
 
-A vendor's package announces its plugin in the entry point group `torchplug.devices`: the name is the
-device's, the value is the library's path, or a function that gives it. Beside it the package may have a
-dictionary `options` of the environment variables that the plugin reads, with what they mean.
+A vendor's package announces its plugin in an entry point group: the name is the plugin's, the value is the
+library's path, or a function that gives it. `torchplug.devices`: a device, used when it is asked for.
+`torchplug.default_devices`: one that is used when nothing else is. `torchplug.operators`: operators of its own,
+which are always there. Beside it the package may have a dictionary `options` of the environment variables that
+the plugin reads, with what they mean.
 """
 
 from __future__ import annotations
@@ -10,14 +12,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import NamedTuple
 
 from torchplug import _settings
 
-GROUP = "torchplug.devices"
+DEVICES = "torchplug.devices"
+DEFAULTS = "torchplug.default_devices"
+OPERATORS = "torchplug.operators"
 LAST_RESORT = "sim"
-EXAMPLE = "torchplug-hello"
 
 
 class Plugin(NamedTuple):
@@ -33,11 +36,8 @@ class Plugin(NamedTuple):
     """The path of the library. Raises RuntimeError with one sentence if its package cannot say."""
     options: Callable[[], Mapping[str, str] | None] = lambda: None
     """The environment variables it reads, with their meanings; None if its package does not say."""
-
-    @property
-    def is_vendors(self) -> bool:
-        """Whether installing it says that its device is wanted."""
-        return self.name != LAST_RESORT and self.distribution != EXAMPLE
+    is_default: bool = False
+    """Whether installing it says that its device is wanted."""
 
 
 class Choice(NamedTuple):
@@ -48,10 +48,34 @@ class Choice(NamedTuple):
     warning: str = ""
 
 
-def installed_plugins() -> dict[str, Plugin]:
-    """The plugins by name, in the order of their names."""
-    found = {entry_point.name: _announced(entry_point) for entry_point in entry_points(group=GROUP)}
+def announced() -> Callable[[str], EntryPoints]:
+    """What the installed packages announce, by group. Reading it takes milliseconds."""
+    every = entry_points()
+    return lambda group: every.select(group=group)
+
+
+def installed_plugins(
+    read: Callable[[str], EntryPoints] | None = None,
+) -> dict[str, Plugin]:
+    """The device plugins by name, in the order of their names."""
+    groups = read or announced()
+    found = {entry_point.name: _announced(entry_point) for entry_point in groups(DEVICES)}
+    for entry_point in groups(DEFAULTS):
+        found[entry_point.name] = _announced(entry_point)._replace(is_default=True)
     return {name: found[name] for name in sorted(found)}
+
+
+def operator_plugins(read: Callable[[str], EntryPoints] | None = None) -> dict[str, Plugin]:
+    """The plugins that bring operators of their own, by name, in the order of their names."""
+    groups = read or announced()
+    found = {entry_point.name: _announced(entry_point) for entry_point in groups(OPERATORS)}
+    return {name: found[name] for name in sorted(found)}
+
+
+def all_plugins() -> dict[str, Plugin]:
+    """Both; one that is a device and brings operators is there as the device."""
+    groups = announced()
+    return operator_plugins(groups) | installed_plugins(groups)
 
 
 def plugin_at(path: str) -> Plugin:
@@ -87,22 +111,26 @@ def choose(wish: str, plugins: Mapping[str, Plugin], rival: Callable[[bool], str
     if wish:
         rule = "a path" if is_path(wish) else "a name"
         return Choice(find(wish, plugins), f"TORCHPLUG_DEVICE is {rule}")
-    vendors = [plugin for plugin in plugins.values() if plugin.is_vendors]
-    other = rival(not vendors)
+    defaults = [plugin for plugin in plugins.values() if plugin.is_default]
+    other = rival(not defaults)
     if other:
         return Choice(None, f"{other} is available, and TORCHPLUG_DEVICE is not set")
-    if len(vendors) > 1:
-        names = ", ".join(plugin.name for plugin in vendors)
+    if len(defaults) > 1:
+        names = ", ".join(plugin.name for plugin in defaults)
         return Choice(
-            vendors[0],
-            "it is the first by name of the vendors' plugins",
-            f"torchplug uses the device '{vendors[0].name}', the first of the plugins installed: "
+            defaults[0],
+            "it is the first by name of the devices that are announced as defaults",
+            f"torchplug uses the device '{defaults[0].name}', the first of those installed as defaults: "
             f"{names}. Set TORCHPLUG_DEVICE to one of them.",
         )
-    if vendors:
-        return Choice(vendors[0], "it is the one vendor's plugin")
+    if defaults:
+        return Choice(defaults[0], "its package announces it as the default device")
     if LAST_RESORT in plugins:
-        return Choice(plugins[LAST_RESORT], "no vendor's plugin is installed")
+        return Choice(plugins[LAST_RESORT], "no package announces a default device")
+    if plugins:
+        return Choice(
+            None, "no package announces a default device, and TORCHPLUG_DEVICE is not set"
+        )
     return Choice(None, "no plugin is installed")
 
 

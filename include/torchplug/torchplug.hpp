@@ -40,6 +40,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "torchplug/plug.h"
 
@@ -51,6 +52,11 @@ namespace torchplug {
 // For programs without Python: in Python, `import torch` has done it. Loading the same
 // plugin again does nothing.
 PLUG_EXPORT std::string activate(const std::string &path);
+
+// Loads the plugin at `path` for the operators of its own and returns their names,
+// "acme::scale": beside any device or none, any number of plugins. In Python, `import
+// torch` has loaded those that are installed.
+PLUG_EXPORT std::vector<std::string> load_operators(const std::string &path);
 
 // The device's name, "sim", and the file its plugin was loaded from.
 PLUG_EXPORT const std::string &plugin_name();

@@ -14,6 +14,8 @@
 #include "aten/layouts/sparse.h"
 #include "aten/op/operator_kernel.h"
 #include "aten/op/typed_signatures.h"
+#include "aten/own/own_library.h"
+#include "aten/own/own_operator.h"
 #include "aten/shims/shims.h"
 #include "aten/tensor/arguments.h"
 #include "base/operator_library.h"
@@ -80,6 +82,7 @@ using BoundKernels = std::unordered_map<OperatorName, std::unique_ptr<BoundKerne
 BoundKernels bind_kernels(const Module& module) {
   BoundKernels bound;
   for (const plug_kernel& kernel : module.kernels) {
+    if (is_own_kernel(module, kernel)) continue;
     for (Binding& binding : bind_kernel(kernel, module.name)) {
       const OperatorName name = binding.operator_handle.operator_name();
       if (is_shim(binding.operator_handle)) {
@@ -188,6 +191,7 @@ void register_operators(const Module& module) {
   add_histogram(library);
   add_shared_batch_norm(library);
   register_kernels(std::move(bound), library);
+  add_own_device_kernels(module);
   register_sparse_operators();
   register_nested_operators();
   register_quantized_operators();

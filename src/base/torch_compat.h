@@ -3,14 +3,17 @@
 
 #include <c10/core/AllocatorConfig.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/util/intrusive_ptr.h>
 #include <torch/headeronly/version.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "base/namespaces.h"
 
@@ -90,6 +93,18 @@ inline std::unique_lock<std::mutex> lock_flight_recorder() {
   static std::mutex mutex;
   constexpr bool locks_itself = TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13;
   return locks_itself ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
+}
+
+// A node of the autograd graph: before 2.13 held by std::shared_ptr, and freed by a function that does not
+// recurse.
+template <class Node, class... Args>
+auto make_node(Args&&... args) {
+  if constexpr (std::is_base_of_v<c10::intrusive_ptr_target, Node>) {
+    return c10::make_intrusive<Node>(std::forward<Args>(args)...);
+  } else {
+    auto node = std::make_unique<Node>(std::forward<Args>(args)...);
+    return std::shared_ptr<Node>(node.release(), [](Node* freed) { deleteNode(freed); });
+  }
 }
 
 // A lane of a trace: before 2.13 its constructor takes the members in another order.

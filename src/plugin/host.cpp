@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 
+#include "base/immortal.h"
 #include "base/settings.h"
 #include "base/utf8.h"
 #include "plugin/team.h"
@@ -15,6 +18,24 @@ namespace {
 
 thread_local std::string last_error;
 std::atomic<ReportHandler> report_handler{nullptr};
+
+struct HostReports {
+  std::atomic<bool> any{false};
+  std::mutex lock;
+  std::map<uint64_t, HostReport> of_calls;  // the first of each
+};
+
+HostReports& host_reports() {
+  static auto& reports = *immortal<HostReports>();
+  return reports;
+}
+
+void report_on_host(uint64_t sequence, plug_status status, const char* message) {
+  HostReports& reports = host_reports();
+  const std::lock_guard lock(reports.lock);
+  reports.of_calls.try_emplace(sequence, HostReport{status, as_utf8(message)});
+  reports.any.store(true, std::memory_order_release);
+}
 
 int log_threshold() {
   static const int threshold = choice_setting("TORCHPLUG_LOG").front() - '0';
@@ -59,7 +80,11 @@ void team(const plug_host* /*host*/, void (*function)(void*, int32_t, int32_t), 
 
 void report(const plug_host* /*host*/, int32_t device, plug_stream stream, uint64_t sequence,
             plug_status status, const char* message) {
-  if (auto* handler = report_handler.load()) handler(device, stream, sequence, status, message);
+  if (device == PLUG_HOST) {
+    report_on_host(sequence, status, message);
+  } else if (auto* handler = report_handler.load()) {
+    handler(device, stream, sequence, status, message);
+  }
 }
 
 }  // namespace
@@ -71,6 +96,17 @@ void log_message(int32_t level, const char* message) {
 }
 
 void set_report_handler(ReportHandler handler) { report_handler = handler; }
+
+std::optional<HostReport> take_host_report(uint64_t sequence) {
+  HostReports& reports = host_reports();
+  if (!reports.any.load(std::memory_order_acquire)) return std::nullopt;
+  const std::lock_guard lock(reports.lock);
+  auto taken = reports.of_calls.extract(sequence);
+  if (taken.empty()) taken = reports.of_calls.extract(0);  // of no call in particular
+  reports.any.store(!reports.of_calls.empty(), std::memory_order_release);
+  if (taken.empty()) return std::nullopt;
+  return std::move(taken.mapped());
+}
 
 plug_host make_host_table() {
   plug_host host{};

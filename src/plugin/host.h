@@ -3,6 +3,7 @@
 // One table per plugin, owned by its Module and alive until the process ends.
 // Any thread may call through it; the last error is kept per thread.
 
+#include <optional>
 #include <string>
 
 #include "base/namespaces.h"
@@ -30,6 +31,14 @@ inline constexpr uint32_t kLargestTable = 1 << 16;
 using ReportHandler = void (*)(int32_t device, plug_stream stream, uint64_t sequence, plug_status status,
                                const char* message);
 void set_report_handler(ReportHandler handler);
+
+// What a kernel reported of a call on CPU tensors, which has no device: its caller asks when it has returned,
+// by the number of the call. Costs one load if nothing was reported.
+struct HostReport {
+  plug_status status;
+  std::string message;
+};
+std::optional<HostReport> take_host_report(uint64_t sequence);
 
 plug_host make_host_table();
 

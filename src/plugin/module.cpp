@@ -149,10 +149,11 @@ std::unique_ptr<Module> open_module(const std::string& path) {
               ", and this torchplug loads ", PLUG_ABI_MAJOR, ".", kOldestMinor,
               " and later. Build it against a plug.h of these, with .abi_minor = PLUG_ABI_MINOR.");
   module->flags = table.flags;
-  TORCH_CHECK(
-      table.runtime != nullptr, "Plugin '", module->name,
-      "' has no runtime table. Set .runtime of its plug_module, and its .size to sizeof(plug_module).");
-  module->table = adopt_runtime(*table.runtime, module->name);
+  TORCH_CHECK(table.runtime != nullptr || table.kernels != nullptr, "Plugin '", module->name,
+              "' has neither a runtime table nor kernels. Set .runtime or .kernels of its plug_module, and its "
+              ".size to sizeof(plug_module).");
+  module->has_runtime = table.runtime != nullptr;
+  if (module->has_runtime) module->table = adopt_runtime(*table.runtime, module->name);
   module->runtime = Runtime(module->table);
   if (table.kernels != nullptr) {
     module->kernels = adopt_kernels(*table.kernels, module->name);
@@ -223,6 +224,12 @@ plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name
               "Plugin '", name,
               "' has a plug_profiler with a missing function. Implement all of them or none.");
   return adopted;
+}
+
+void check_is_device(const Module& module) {
+  TORCH_CHECK(module.has_runtime, "Plugin '", module.name, "' (", module.path,
+              ") is no device: it has no runtime table, only operators. Load it with torchplug.load_operators(path), "
+              "or set .runtime of its plug_module.");
 }
 
 Module& load_module(const std::string& path) {

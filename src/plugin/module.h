@@ -30,7 +30,8 @@ struct Module {
   uint32_t abi_minor = 0;  // of the plug.h it was built against
   uint64_t flags = 0;
   plug_host host{};
-  plug_runtime table{};  // the plugin's own functions
+  bool has_runtime = false;  // or it is no device, and has operators of its own alone
+  plug_runtime table{};      // the plugin's own functions
   Runtime runtime;       // the same, with the layers around them: what is called
   std::vector<plug_kernel> kernels;
   std::optional<plug_kernel> any;  // for every operator that none of the list has taken
@@ -39,6 +40,7 @@ struct Module {
   const void* (*extension)(const char* name) = nullptr;
 
   // What has been put around it; null: nothing.
+  bool is_layered = false;
   std::vector<std::string> layers;  // by name, the outermost first: plugin/layers/layers.h
   std::recursive_mutex* calls_lock = nullptr;
   FaultLayer* faults = nullptr;
@@ -48,6 +50,9 @@ struct Module {
   bool has_streams() const { return runtime.has<&plug_runtime::stream_create>(); }
   bool has_profiler() const { return profiler.start != nullptr; }
 };
+
+// Throws a sentence that says how to load it, unless it is a device.
+void check_is_device(const Module& module);
 
 // Opens the library at `path`, calls its entry point and checks what it gave. The same file, by
 // whatever path, is opened once. Throws c10::Error with one sentence that says what is wrong.

@@ -10,10 +10,13 @@
 #include <utility>
 
 #include "aten/kernel/binding.h"
+#include "aten/own/own_library.h"
+#include "aten/own/own_operator.h"
 #include "aten/plan/ledger.h"
 #include "base/dtype.h"
 #include "pytorch/activate.h"
 #include "pytorch/active_module.h"
+#include "pytorch/operators.h"
 #include "runtime/device.h"
 #include "runtime/generator.h"
 #include "runtime/memory_copy.h"
@@ -65,6 +68,31 @@ py::dict properties(int device) {
   return result;
 }
 
+// What a plugin is, device or not.
+py::dict describe_module(const Module& plugin) {
+  py::dict unused;
+  for (const UnusedKernel& kernel : unused_kernels()) unused[py::str(kernel.schema)] = kernel.why;
+  py::list operators;
+  for (const OwnOperatorEntry& entry : own_operators(plugin)) {
+    py::dict facts;
+    facts["name"] = entry.name;
+    facts["schema"] = entry.schema;
+    facts["takes_cpu"] = entry.takes_cpu;
+    facts["has_gradient"] = entry.has_gradient;
+    operators.append(facts);
+  }
+  py::dict result;
+  result["name"] = plugin.name;
+  result["path"] = plugin.path;
+  result["version"] = plugin.version;
+  result["abi"] = py::make_tuple(PLUG_ABI_MAJOR, plugin.abi_minor);
+  result["serialized"] = (plugin.flags & PLUG_SERIALIZE) != 0;
+  result["is_device"] = plugin.has_runtime;
+  result["operators"] = operators;
+  result["unused_kernels"] = unused;
+  return result;
+}
+
 // The loaded plugin, as `torchplug devices` shows it.
 py::dict describe() {
   const Module& plugin = active_module();
@@ -74,18 +102,12 @@ py::dict describe() {
   }
   capabilities["profiler"] = plugin.has_profiler();
   py::list kernels;
-  for (const plug_kernel& kernel : plugin.kernels) kernels.append(kernel.schema);
-  py::dict unused;
-  for (const UnusedKernel& kernel : unused_kernels()) unused[py::str(kernel.schema)] = kernel.why;
-  py::dict result;
-  result["name"] = plugin.name;
-  result["path"] = plugin.path;
-  result["version"] = plugin.version;
-  result["abi"] = py::make_tuple(PLUG_ABI_MAJOR, plugin.abi_minor);
-  result["serialized"] = (plugin.flags & PLUG_SERIALIZE) != 0;
+  for (const plug_kernel& kernel : plugin.kernels) {
+    if (!is_own_kernel(plugin, kernel)) kernels.append(kernel.schema);
+  }
+  py::dict result = describe_module(plugin);
   result["capabilities"] = capabilities;
   result["kernels"] = kernels;
-  result["unused_kernels"] = unused;
   return result;
 }
 
@@ -134,6 +156,9 @@ PYBIND11_MODULE(_C, module) {
   using NoGil = py::call_guard<py::gil_scoped_release>;
   module.def("activate", &activate, NoGil());
   module.def("activate_later", &activate_later, NoGil());
+  module.def("load_operators", &load_operators, NoGil());
+  module.def("describe_operators",
+             [](const std::string& path) { return describe_module(load_module(path)); });
   module.def("plugin_name", [](const std::string& path) { return load_module(path).name; }, NoGil());
   module.def("is_chosen", &is_module_chosen);
   module.def("is_loaded", &is_module_loaded);

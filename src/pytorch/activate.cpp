@@ -14,12 +14,12 @@
 #include "capture/accelerator_graph.h"
 #include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
-#include "plugin/layers/layers.h"
 #include "profiler/activity_profiler.h"
 #include "profiler/profiler_stubs.h"
 #include "pytorch/active_module.h"
 #include "pytorch/guard.h"
 #include "pytorch/hooks.h"
+#include "pytorch/operators.h"
 #include "runtime/device.h"
 #include "runtime/failure.h"
 #include "runtime/submit.h"
@@ -70,14 +70,8 @@ void register_device_once(const std::string& name) {
 // What only a loaded plugin can tell. What can fail comes before PyTorch is changed, and leaves the module as
 // it was.
 void prepare(Module& module) {
-  const Module given = module;
-  try {
-    apply_layers(module);
-    emulate_capture(module, &observe_replayed);
-  } catch (...) {
-    module = given;
-    throw;
-  }
+  prepare_operators(module);
+  emulate_capture(module, &observe_replayed);
   register_device_once(module.name);
   register_operators(module);
   shut_down_at_exit();
@@ -101,6 +95,7 @@ void refuse_taken_name(const std::string& name) {
 std::string activate(const std::string& path) {
   std::lock_guard lock(activation_lock);
   const Module& module = load_module(path);
+  check_is_device(module);
   if (!is_module_chosen()) {
     refuse_taken_name(module.name);
     choose_module(module.name, path, &prepare);

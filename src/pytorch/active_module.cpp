@@ -27,6 +27,7 @@ const Module& load(Choice& chosen) {
   TORCH_CHECK(module.name == chosen.name, "The plugin at '", chosen.path, "' has the name '", module.name,
               "', but its entry point is named '", chosen.name,
               "'. Give its entry point in the group torchplug.devices the plugin's own name.");
+  check_is_device(module);
   chosen.prepare(module);
   return module;
 }

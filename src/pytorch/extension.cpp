@@ -15,6 +15,7 @@
 #include "memory/device_allocator.h"
 #include "pytorch/activate.h"
 #include "pytorch/active_module.h"
+#include "pytorch/operators.h"
 #include "pytorch/plain_table.h"
 #include "runtime/capture.h"
 #include "runtime/stream.h"
@@ -49,6 +50,8 @@ void* host_address(const core::Placement& placement) {
 }  // namespace
 
 std::string activate(const std::string& path) { return core::activate(path); }
+
+std::vector<std::string> load_operators(const std::string& path) { return core::load_operators(path); }
 
 const std::string& plugin_name() { return core::active_module().name; }
 

@@ -266,7 +266,7 @@ def test_doctor_is_content_with_a_healthy_installation(healthy):
     assert torch.__version__ in checks["PyTorch"]["finding"]
     assert "2.11 to 2.13" in checks["PyTorch"]["finding"]
     assert torchplug.__version__ in checks["torchplug"]["finding"]
-    assert checks["choice"]["finding"].startswith("sim: no vendor's plugin")
+    assert checks["choice"]["finding"].startswith("sim: no package announces a default")
     for name in ("sim", "hello"):
         assert "results match the CPU" in checks[f"plugin {name}"]["finding"]
 

@@ -55,13 +55,19 @@ def test_sim_is_the_device_of_last_resort():
     assert _plugins.choose("", {}, lambda _: "").plugin is None
 
 
-def test_a_vendors_plugin_is_used_unasked(tmp_path):
+def test_an_installed_device_is_used_when_it_is_asked_for(tmp_path):
+    install_device(tmp_path, "acme", group="torchplug.devices")
+    assert run(NAME, path=tmp_path) == ("sim", "")
+    assert run(NAME, "acme", path=tmp_path) == ("acme", "")
+
+
+def test_one_that_is_announced_as_the_default_is_used_unasked(tmp_path):
     install_device(tmp_path, "acme")
     code = f"{NAME}; print(torch.ones(2, device='acme').sum().item())"
     assert run(code, path=tmp_path) == ("acme\n2.0", "")
 
 
-def test_sim_does_not_count_as_a_vendors_plugin(tmp_path):
+def test_sim_and_hello_are_no_defaults(tmp_path):
     install_device(tmp_path, "zeta")
     assert run(NAME, path=tmp_path) == ("zeta", "")
 
@@ -100,7 +106,10 @@ class TestBesideAnotherAccelerator:
     """PyTorch's own accelerator keeps its place unless a device is asked for."""
 
     def plugins(self, *names):
-        return {name: _plugins.Plugin(name, f"vendor-{name}", "1", str) for name in names}
+        return {
+            name: _plugins.Plugin(name, f"vendor-{name}", "1", str, is_default=name != "sim")
+            for name in names
+        }
 
     @pytest.mark.parametrize("names", [["sim"], ["acme", "sim"]])
     def test_nothing_is_chosen_unasked(self, names):

@@ -68,8 +68,8 @@ def compile_test_plugin(folder, name):
     return library
 
 
-def install(folder, name, code, value=None, group="torchplug.devices"):
-    """Installs into `folder` a package of Python code that announces the device `name`."""
+def install(folder, name, code, value=None, group="torchplug.default_devices"):
+    """Installs into `folder` a package of Python code that announces the device `name`, as the default."""
     package = f"vendor_{name}"
     (folder / f"{package}.py").write_text(code)
     info = folder / f"{package}-1.5.dist-info"
@@ -79,9 +79,9 @@ def install(folder, name, code, value=None, group="torchplug.devices"):
     (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
 
 
-def install_device(folder, name):
+def install_device(folder, name, **options):
     """Installs a vendor's package with a working device."""
-    install(folder, name, f"PATH = {str(compile_plugin(folder, name))!r}\n")
+    install(folder, name, f"PATH = {str(compile_plugin(folder, name))!r}\n", **options)
 
 
 def plugin_library(name):

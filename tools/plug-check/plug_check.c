@@ -1,4 +1,5 @@
-/* plug-check - checks the runtime table (L0) of a torchplug plugin.
+/* plug-check - checks the runtime table (L0) of a torchplug plugin, and the operators of
+** its own, by what its tables say of them.
 **
 **   plug-check libacme.so [--device N] [--only NAME] [--timeout SECONDS] [--json]
 **   plug-check --list
@@ -22,11 +23,14 @@
 #include "verdict.h"
 
 static const struct check *const groups[] = {
-    device_checks, memory_checks, copy_checks,      strided_checks,
-    stream_checks, event_checks,  host_func_checks, capture_checks,
-    ipc_checks,    growth_checks, thread_checks,    error_checks,
+    device_checks, memory_checks,    copy_checks,     strided_checks, stream_checks,
+    event_checks,  host_func_checks, capture_checks,  ipc_checks,     growth_checks,
+    thread_checks, error_checks,     operator_checks,
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
+
+/* Of a plugin that is no device there is only the last group to check. */
+static int first_group;
 
 struct options {
   const char *only;
@@ -176,7 +180,7 @@ static void print_line(const struct check *check) {
 static struct tally run_all(const struct options *options) {
   struct tally tally = {0, 0, 0};
   bool first = true;
-  for (int group = 0; group < GROUPS; group++) {
+  for (int group = first_group; group < GROUPS; group++) {
     for (const struct check *check = groups[group]; check->name; check++) {
       if (options->only && strcmp(options->only, check->name) != 0) continue;
       run(check, options);
@@ -196,21 +200,29 @@ static struct tally run_all(const struct options *options) {
 
 /* What the plugin is, found in a process of its own: this one never loads it. */
 static void describe(void) {
-  verdict->state = VERDICT_OK;
-  snprintf(verdict->reason, sizeof verdict->reason, "%s %s, %d device%s",
+  char devices[32] = "no device";
+  verdict->has_device = module.runtime != NULL;
+  if (module.runtime) {
+    open_plugin();
+    snprintf(devices, sizeof devices, "%d device%s", device_total,
+             device_total == 1 ? "" : "s");
+  }
+  snprintf(verdict->reason, sizeof verdict->reason, "%s %s, %s",
            module.name ? module.name : "(no name)", module.version ? module.version : "",
-           device_total, device_total == 1 ? "" : "s");
+           devices);
+  verdict->state = VERDICT_OK;
   _exit(0);
 }
 
 static int check_plugin(const struct options *options) {
   static const struct check description = {
-      .name = "load", .promise = "loading", .run = describe};
+      .name = "load", .promise = "loading", .run = describe, .begins = LOADED};
   run(&description, options);
   if (verdict->state != VERDICT_OK) {
     fprintf(stderr, "plug-check: %s: %s\n", plugin_path, verdict->reason);
     return 2;
   }
+  first_group = verdict->has_device ? 0 : GROUPS - 1;
   if (options->json) {
     printf("{\"plugin\": ");
     print_json_text(plugin_path);
@@ -218,7 +230,9 @@ static int check_plugin(const struct options *options) {
     print_json_text(verdict->reason);
     printf(", \"device\": %d,\n \"checks\": [\n  ", device);
   } else {
-    printf("%s: %s; checking device %d\n", plugin_path, verdict->reason, device);
+    printf("%s: %s", plugin_path, verdict->reason);
+    if (verdict->has_device) printf("; checking device %d", device);
+    printf("\n");
   }
   const struct tally tally = run_all(options);
   if (options->json) {

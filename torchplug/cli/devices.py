@@ -10,6 +10,7 @@ from torchplug.cli import inspection, output
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 NAME = "devices"
 SUMMARY = "the plugins that are installed and what they can do"
@@ -23,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    installed = _plugins.installed_plugins()
+    installed = _plugins.all_plugins()
     try:
         plugins = {wish: _plugins.find(wish, installed) for wish in args.device} or installed
     except RuntimeError as error:
@@ -73,7 +74,8 @@ def show(found: list[dict[str, Any]]) -> None:
         heading = [f"[bold]{facts['name']}[/] {facts['version']}", f"ABI {abi}", package]
         console.print("  ".join(filter(None, heading)))
         console.print(f"  {facts['path']}", markup=False, soft_wrap=True)
-        show_devices(console, facts)
+        if facts["is_device"]:
+            show_devices(console, facts)
         show_levels(console, facts)
 
 
@@ -95,6 +97,26 @@ def show_levels(console: Console, facts: dict[str, Any]) -> None:
     from rich.padding import Padding
 
     table = output.table(console, "", "", "")
+    unused = facts["unused_kernels"]
+    if facts["is_device"]:
+        add_device_levels(table, facts)
+    if facts["operators"]:
+        table.add_row("operators", "defines", operators_text(facts["operators"]))
+        cpu = [operator["name"] for operator in facts["operators"] if operator["takes_cpu"]]
+        where = (
+            "CPU tensors"
+            if not facts["is_device"]
+            else f"CPU tensors ({len(cpu)}), {facts['name']}"
+        )
+        table.add_row("", "for", where if cpu else facts["name"])
+    for schema, why in unused.items():
+        table.add_row("", "unused", f"{operator_of(schema)}: {why}")
+    if facts["options"]:
+        table.add_row("options", "reads", ", ".join(facts["options"]))
+    output.put(console, Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def add_device_levels(table: Table, facts: dict[str, Any]) -> None:
     given = [name for name, present in facts["capabilities"].items() if present]
     absent = [name for name, present in facts["capabilities"].items() if not present]
     table.add_row("L0 runtime", "has", ", ".join(["mandatory functions", *given]))
@@ -107,11 +129,12 @@ def show_levels(console: Console, facts: dict[str, Any]) -> None:
     dtypes = list(dict.fromkeys(t for device in facts["devices"] for t in device["dtypes"]))
     if names and dtypes:
         table.add_row("", "for", shorten(dtypes))
-    for schema, why in unused.items():
-        table.add_row("", "unused", f"{operator_of(schema)}: {why}")
-    if facts["options"]:
-        table.add_row("options", "reads", ", ".join(facts["options"]))
-    output.put(console, Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def operators_text(operators: list[dict[str, Any]]) -> str:
+    """How many there are, and which."""
+    names = [operator["name"] for operator in operators]
+    return f"{len(names)}: {shorten(names)}"
 
 
 def operator_of(schema: str) -> str:

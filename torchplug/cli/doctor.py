@@ -61,12 +61,12 @@ def examine() -> tuple[list[Check], list[_settings.Setting]]:
     """Every check, in the order in which one rests on another, and every variable there is."""
     checks = [Check("Python", f"{platform.python_version()} ({platform.python_implementation()})")]
     checks.append(check_autoload())
-    plugins = _plugins.installed_plugins()
+    plugins, installed = _plugins.all_plugins(), _plugins.installed_plugins()
     # PyTorch is looked at as it is before torchplug changes it.
     with output.looking("Importing PyTorch"), inspection.autoload_off():
         versions = check_versions()
         can_load = all(check.state != "error" for check in versions)
-        choices = [check_choice(plugins)] if can_load else []
+        choices = [check_choice(installed)] if can_load else []
     looked_at = plugins | plugin_by_path() if can_load else {}
     found = devices.inspect_all(looked_at, compute=True)
     settings = table(found)
@@ -232,6 +232,8 @@ def check_plugin(facts: dict[str, Any]) -> Check:
         return Check(
             subject, facts["options_error"], f"Report it to the author of {package}.", "error"
         )
+    if not facts["is_device"]:
+        return check_operators(subject, package, facts)
     count = len(facts["devices"])
     if count == 0:
         advice = "Check that the device is present, and TORCHPLUG_VISIBLE_DEVICES."
@@ -246,6 +248,18 @@ def check_plugin(facts: dict[str, Any]) -> Check:
         finding = f"{found}; results match the CPU; kernels that serve no operator: {unused}"
         return Check(subject, finding, advice, "warning")
     return Check(subject, f"{found}; results match the CPU")
+
+
+def check_operators(subject: str, package: str, facts: dict[str, Any]) -> Check:
+    """A plugin that is no device."""
+    finding = f"no device; operators {devices.operators_text(facts['operators'])}"
+    if facts["unused_kernels"]:
+        unused = ", ".join(map(devices.operator_of, facts["unused_kernels"]))
+        advice = f"`torchplug devices` says why; report it to the author of {package}."
+        return Check(
+            subject, f"{finding}; kernels that serve no operator: {unused}", advice, "warning"
+        )
+    return Check(subject, finding)
 
 
 # ---- what is printed ----

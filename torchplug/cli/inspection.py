@@ -176,7 +176,7 @@ def look(wish: str, compute: bool) -> dict[str, Any]:
     """In the process of its own: loads the plugin and asks it. What its package lists is known all the same."""
     facts = {}
     try:
-        plugin = _plugins.find(wish, _plugins.installed_plugins())
+        plugin = _plugins.find(wish, _plugins.all_plugins())
         facts = options_of(plugin)
         return facts | load(plugin, compute)
     except Exception as error:  # noqa: BLE001 - the reason is the answer
@@ -187,7 +187,11 @@ def load(plugin: _plugins.Plugin, compute: bool) -> dict[str, Any]:
     """Loads the plugin and asks it what it has."""
     from torchplug import _C, _autoload
 
-    _autoload.use(plugin.name, plugin.resolve())
+    path = plugin.resolve()
+    if not _C.describe_operators(path)["is_device"]:
+        _autoload.load_operators(path)
+        return dict(_C.describe_operators(path))
+    _autoload.use(plugin.name, path)
     facts: dict[str, Any] = dict(_C.describe())
     facts["devices"] = [dict(_C.properties(index)) for index in range(_C.device_count())]
     for device in facts["devices"]:

@@ -5,14 +5,26 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "aten/plan/shape.h"
 #include "plugin/module.h"
 
 namespace torchplug::aten {
 
 enum class Form { kFunctional, kInPlace, kOut };
+
+// What is known of the results of an operator of the plugin's own, which has no shape function of PyTorch's.
+// Its kernel does not decline, and the device's list of dtypes is not asked.
+struct OwnResults {
+  // Throws a sentence for a call that cannot be. None for what is an argument, a number, or shaped by the
+  // kernel.
+  std::function<std::vector<OutputShape>(Arguments)> shape;
+  std::vector<std::optional<size_t>> arguments;  // for each return, the argument that it is
+};
 
 struct Binding {
   const plug_kernel* kernel;
@@ -31,6 +43,7 @@ struct Binding {
   std::vector<size_t> out_arguments;
   // For each argument of the kernel's schema: written, marked so or not.
   std::vector<bool> writes;
+  std::shared_ptr<const OwnResults> own = nullptr;  // null for PyTorch's operators
 };
 
 struct UnusedKernel {

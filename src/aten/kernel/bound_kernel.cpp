@@ -2,7 +2,6 @@
 
 #include <c10/util/strides.h>
 
-#include <ATen/Context.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/enum_tag.h>
 #include <ATen/native/Resize.h>
@@ -13,6 +12,7 @@
 
 #include <algorithm>
 
+#include "aten/kernel/call_flags.h"
 #include "aten/tensor/describe.h"
 #include "aten/tensor/device_tensor.h"
 #include "aten/tensor/strides.h"
@@ -39,21 +39,6 @@ at::ScalarType common_dtype(Arguments arguments, const std::vector<OutputShape>&
 bool is_held(const DeviceInfo& info, at::ScalarType type) {
   const auto dtype = to_plug_dtype(type);
   return dtype && info.holds(*dtype);
-}
-
-// Whether the user lets products of float32 lose precision, for all devices: by set_float32_matmul_precision
-// or by torch.backends.fp32_precision. What was said for matmul decides, and of that PyTorch keeps no account
-// of its own for this device; the CPU library's is the same unless it was set by name.
-bool is_fast_float32_allowed(const at::Context& context) {
-  using Precision = at::Float32Precision;
-  const auto is_fast = [](Precision p) { return p == Precision::TF32 || p == Precision::BF16; };
-  if (!is_fast(context.float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL))) return false;
-  if (is_fast(context.float32Precision(at::Float32Backend::GENERIC, at::Float32Op::ALL))) return true;
-  try {
-    return context.float32MatmulPrecision() != at::Float32MatmulPrecision::HIGHEST;
-  } catch (const c10::Error&) {
-    return false;  // set by name: PyTorch does not answer for all devices then
-  }
 }
 
 at::Tensor prepare(const at::Tensor& given, const InputPlan& plan, const Stream& stream) {
@@ -171,6 +156,7 @@ Reason BoundKernel::run_direct(std::span<const plug_value> arguments, std::span<
                                const at::Generator& generator) const {
   KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, results);
   if (C10_UNLIKELY(generator.defined())) call.set_generator(generator);
+  if (C10_UNLIKELY(binding_.own != nullptr)) call.forbid_declining();
   return run_kernel(call, arguments, declined, stream);
 }
 
@@ -179,18 +165,9 @@ Reason BoundKernel::run_kernel(KernelCall& call, std::span<const plug_value> arg
                                const Stream& stream) const {
   if (any_capture() && module_.emulated_capture != nullptr && declined && is_capturing(stream))
     return Reason::kDeclined;
-  if (C10_LIKELY(call.run(arguments, call_flags()) != PLUG_UNSUPPORTED)) return Reason::kNone;
+  if (C10_LIKELY(call.run(arguments, call_flags(!is_pointwise_)) != PLUG_UNSUPPORTED)) return Reason::kNone;
   declined = true;
   return Reason::kDeclined;
-}
-
-uint64_t BoundKernel::call_flags() const {
-  static const at::Context& context = at::globalContext();
-  uint64_t flags = 0;
-  if (context.deterministicAlgorithms()) flags |= PLUG_CALL_DETERMINISTIC;
-  // How precise a product is does not concern operators that multiply nothing by nothing else.
-  if (!is_pointwise_ && is_fast_float32_allowed(context)) flags |= PLUG_CALL_FAST_F32;
-  return flags;
 }
 
 Reason BoundKernel::run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan,
@@ -239,12 +216,14 @@ Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan
   const auto outputs = choose_outputs(arguments, plan, stream);
   // Borrowed sizes and strides have to outlive the call.
   c10::SmallVector<at::Tensor, 4> shown;
-  for (const at::Tensor& output : outputs) {
-    shown.push_back(permuted(output, plan.permutation));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const c10::IValue* returned = returned_argument(i, as_given ? arguments : Arguments(prepared));
+    shown.push_back(returned != nullptr ? returned->toTensor() : permuted(outputs[i], plan.permutation));
     given.add_result(shown.back());
   }
   KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, given.results());
   if (given.generator().defined()) call.set_generator(given.generator());
+  if (binding_.own != nullptr) call.forbid_declining();
   if (!plan.is_empty) {
     const Reason reason = run_kernel(call, given.arguments(), plan.was_declined, stream);
     if (reason != Reason::kNone) return reason;
@@ -268,6 +247,11 @@ void BoundKernel::write_back(Arguments arguments, Arguments prepared) const {
   }
 }
 
+const c10::IValue* BoundKernel::returned_argument(size_t result, Arguments arguments) const {
+  if (binding_.own == nullptr || !binding_.own->arguments[result]) return nullptr;
+  return &arguments[*binding_.own->arguments[result]];
+}
+
 Reason BoundKernel::check_arguments(Arguments arguments) const {
   for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
     if (binding_.needs_value[i] && arguments[binding_.argument_of[i]].isNone()) return Reason::kArguments;
@@ -282,6 +266,13 @@ Reason BoundKernel::check_arguments(Arguments arguments) const {
 
 std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Stream& stream) const {
   auto plan = std::make_shared<BoundPlan>();
+  if (binding_.own != nullptr) {
+    plan->outputs = binding_.own->shape(arguments);
+    plan_outputs(*plan);
+    plan_inputs(arguments, *plan);
+    plan->is_direct = can_go_directly(*plan);
+    return plan;
+  }
   const DeviceInfo& info = device_info(stream.device());
   for (const c10::IValue& value : arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) {
@@ -476,6 +467,10 @@ void BoundKernel::finish(torch::jit::Stack& stack, const KernelCall& call, std::
   const Arguments arguments = torch::jit::last(stack, argument_count_);
   c10::SmallVector<c10::IValue, 4> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (const c10::IValue* returned = returned_argument(i, arguments)) {
+      results.push_back(*returned);
+      continue;
+    }
     const at::Tensor written = outputs[i].defined() ? outputs[i] : call.shaped_result(i);
     results.push_back(written.defined() ? c10::IValue(finish_tensor(i, arguments, written, plan))
                                         : finish_number(i, values[i]));

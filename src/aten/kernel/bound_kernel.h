@@ -85,12 +85,13 @@ class BoundKernel {
 
  private:
   Reason check_arguments(Arguments arguments) const;
-  uint64_t call_flags() const;
   Reason run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
   Reason run_kernel(KernelCall& call, std::span<const plug_value> arguments, Declined& declined,
                     const Stream& stream) const;
   Reason run_prepared(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
   void write_back(Arguments arguments, Arguments prepared) const;
+  // The argument that a result is, of an operator of the plugin's own; null: none.
+  const c10::IValue* returned_argument(size_t result, Arguments arguments) const;
   bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;
   bool can_go_directly(const BoundPlan& plan) const;
   std::shared_ptr<BoundPlan> make_plan(Arguments arguments, const Stream& stream) const;

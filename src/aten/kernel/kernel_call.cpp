@@ -37,7 +37,7 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
                   .stream = stream_,
                   .function = "kernel",
                   .name = name_,
-                  .may_decline = true};
+                  .may_decline = may_decline_};
   return submit(work, [&](uint64_t number) {
     call.sequence = number;
     const auto lock = lock_calls(module_);

@@ -25,6 +25,8 @@ class KernelCall final : public CallServices {
 
   // Where the kernel's random numbers come from, if not from the device's own generator.
   void set_generator(at::Generator generator) { generator_ = std::move(generator); }
+  // PLUG_UNSUPPORTED is an error: there is no other way.
+  void forbid_declining() { may_decline_ = false; }
   // `flags`: PLUG_CALL_*.
   plug_status run(std::span<const plug_value> arguments, uint64_t flags);
 
@@ -53,6 +55,7 @@ class KernelCall final : public CallServices {
   Stream stream_;
   std::span<plug_value> results_;
   at::Generator generator_;
+  bool may_decline_ = true;
   std::vector<Shaped> shaped_;  // by result, once the kernel has shaped one
   std::vector<c10::DataPtr> scratch_;
 };

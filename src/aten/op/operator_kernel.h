@@ -40,6 +40,8 @@ class OperatorKernel final : public c10::OperatorKernel {
   // Another way for what the plugin's kernel does not take, where the CPU's kernel would not do.
   using Composed = void (*)(torch::jit::Stack& stack);
   void set_composed(Composed composed) { composed_ = composed; }
+  // What it gives may depend on the value of any number.
+  void heed_all_numbers() { facts_.numbers = Numbers::kValue; }
 
   // For TypedKernel, which does the commonest calls without boxing.
   const OperatorFacts& facts() const { return facts_; }

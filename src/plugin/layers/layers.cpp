@@ -31,6 +31,8 @@ const NamedLayer& find_layer(const std::string& name, const char* wish) {
 }  // namespace
 
 void apply_layers(Module& module) {
+  if (module.is_layered) return;
+  module.is_layered = true;
   if ((module.flags & PLUG_SERIALIZE) != 0) serialize(module);
   const char* wish = text_setting("TORCHPLUG_LAYERS");
   if (wish == nullptr) return;

@@ -69,13 +69,16 @@ bool has_same_shape(const plug_tensor& a, const plug_tensor& b) {
   return a.dtype == b.dtype && a.ndim == b.ndim && std::equal(a.sizes, a.sizes + a.ndim, b.sizes);
 }
 
-// What is wrong with an argument or result of a kernel that accepts so much; null: nothing.
-const char* unaccepted(const plug_tensor& tensor, uint64_t accepts) {
+// What is wrong with an argument or result of a kernel that accepts so much, in a call on `device`; null:
+// nothing.
+const char* unaccepted(const plug_tensor& tensor, uint64_t accepts, int32_t device) {
   constexpr uint32_t kLazy = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG;
   if (!is_there(tensor) || !has_elements(tensor)) return nullptr;
   if ((tensor.flags & kLazy) != 0 && (accepts & PLUG_ACCEPTS_LAZY_BITS) == 0) return "has a conj or neg bit";
-  const bool may_be_host = (accepts & PLUG_ACCEPTS_HOST_SCALAR) != 0 && tensor.ndim == 0;
+  const bool may_be_host =
+      device == PLUG_HOST || ((accepts & PLUG_ACCEPTS_HOST_SCALAR) != 0 && tensor.ndim == 0);
   if (tensor.mem.device == PLUG_HOST && !may_be_host) return "is in host memory";
+  if (tensor.mem.device != PLUG_HOST && device == PLUG_HOST) return "is in memory of a device";
   if ((accepts & PLUG_ACCEPTS_STRIDED) != 0) return nullptr;
   return is_contiguous(tensor, (accepts & PLUG_ACCEPTS_DENSE) != 0) ? nullptr : "is not contiguous";
 }
@@ -83,7 +86,7 @@ const char* unaccepted(const plug_tensor& tensor, uint64_t accepts) {
 void check_accepted(const plug_kernel& kernel, const plug_call& call) {
   const char* wrong = nullptr;
   const auto check = [&](const plug_tensor& tensor) {
-    if (wrong == nullptr) wrong = unaccepted(tensor, kernel.accepts);
+    if (wrong == nullptr) wrong = unaccepted(tensor, kernel.accepts, call.device);
   };
   for_each_tensor(call.args, call.arg_count, check);
   const bool is_allocated = (kernel.accepts & PLUG_SHAPES_OUTPUT) == 0;
@@ -91,6 +94,22 @@ void check_accepted(const plug_kernel& kernel, const plug_call& call) {
   if (wrong == nullptr) return;
   violate(Rule::kKernelTensor,
           std::string(kernel.schema) + " was given a tensor that " + wrong + ", which it does not accept.");
+}
+
+// Of CPU tensors: no device, no stream, and nothing to wait for.
+plug_status check_host_kernel(State& state, const plug_kernel& kernel, const plug_call& call) {
+  const bool is_wrong = call.stream != nullptr || (kernel.accepts & PLUG_ACCEPTS_HOST) == 0;
+  if (is_wrong) {
+    violate(Rule::kKernelTensor,
+            std::string(kernel.schema) + " was given CPU tensors " +
+                (call.stream != nullptr ? "and a stream." : "and does not accept them."));
+  }
+  const auto check = [&](const plug_tensor& tensor) { check_tensor(state, kernel.schema, tensor); };
+  for_each_tensor(call.args, call.arg_count, check);
+  for_each_tensor(call.results, call.result_count, check);
+  check_accepted(kernel, call);
+  take_plugin_error();
+  return state.check_status(kernel.schema, kernel.fn(&call), /*is_query=*/false);
 }
 
 }  // namespace
@@ -133,6 +152,7 @@ void check_tensor(State& state, const char* function, const plug_tensor& tensor)
 }
 
 plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_call& call) {
+  if (call.device == PLUG_HOST) return check_host_kernel(state, kernel, call);
   state.check_device(kernel.schema, call.device);
   state.order.check_stream(kernel.schema, call.device, call.stream);
   const auto check = [&](const plug_tensor& tensor) { check_tensor(state, kernel.schema, tensor); };

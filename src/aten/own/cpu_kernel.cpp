@@ -1,0 +1,238 @@
+#include "aten/own/cpu_kernel.h"
+
+#include <ATen/EmptyTensor.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+
+#include "aten/host/host_scope.h"
+#include "aten/kernel/kernel_arguments.h"
+#include "aten/plan/operator_facts.h"
+
+namespace torchplug::aten {
+namespace {
+
+c10::TypeKind kind_without_optional(const c10::TypePtr& type) {
+  const auto* optional = type->castRaw<c10::OptionalType>();
+  return optional != nullptr ? optional->getElementType()->kind() : type->kind();
+}
+
+int32_t number_tag(const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case c10::TypeKind::BoolType: return PLUG_VALUE_BOOL;
+    case c10::TypeKind::FloatType: return PLUG_VALUE_FLOAT;
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::SymIntType: return PLUG_VALUE_INT;
+    default: return PLUG_NONE;
+  }
+}
+
+c10::IValue number_of(const plug_value& value) {
+  switch (value.tag) {
+    case PLUG_VALUE_BOOL: return value.as.i != 0;
+    case PLUG_VALUE_INT: return value.as.i;
+    case PLUG_VALUE_FLOAT: return value.as.f;
+    default: return {};
+  }
+}
+
+template <class T>
+c10::IValue list_of(const at::Tensor& numbers) {
+  const auto* first = static_cast<const T*>(numbers.const_data_ptr());
+  c10::List<T> list;
+  for (int64_t i = 0; i < numbers.numel(); ++i) list.push_back(first[i]);
+  return list;
+}
+
+c10::IValue list_of_numbers(const at::Tensor& numbers) {
+  switch (numbers.scalar_type()) {
+    case at::kDouble: return list_of<double>(numbers);
+    case at::kBool: return list_of<bool>(numbers);
+    default: return list_of<int64_t>(numbers);
+  }
+}
+
+c10::IValue list_of_tensors(const std::vector<at::Tensor>& tensors) {
+  return c10::List<at::Tensor>(c10::ArrayRef<at::Tensor>(tensors));
+}
+
+}  // namespace
+
+// The tensors of one call's results, as the kernel sees them.
+struct CpuKernel::Results {
+  std::vector<std::vector<at::Tensor>> tensors;
+  std::vector<std::vector<plug_tensor>> described;
+  std::vector<plug_value> values;
+};
+
+CpuKernel::State::~State() {
+  if (kernel_.forget != nullptr) kernel_.forget(state_);
+}
+
+CpuKernel::CpuKernel(const OwnOperator& own) : own_(own), argument_count_(own.schema.arguments().size()) {
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(
+      own.schema.operator_name().name.c_str(), own.schema.operator_name().overload_name.c_str());
+  const OperatorFacts facts(handle);
+  // A function of the plugin's may decide shapes by any number.
+  numbers_ = own.kernel.shape != nullptr ? Numbers::kValue : facts.numbers;
+  is_number_ = facts.is_number;
+  for (const c10::Argument& argument : own.schema.arguments())
+    types_.push_back(kind_without_optional(argument.real_type()));
+}
+
+bool CpuKernel::takes(const at::Tensor& tensor) const {
+  if ((tensor.is_conj() || tensor.is_neg()) && !own_.accepts(PLUG_ACCEPTS_LAZY_BITS)) return false;
+  if (own_.accepts(PLUG_ACCEPTS_STRIDED) || tensor.is_contiguous()) return true;
+  return own_.accepts(PLUG_ACCEPTS_DENSE) && tensor.is_non_overlapping_and_dense();
+}
+
+std::shared_ptr<CpuKernel::Plan> CpuKernel::make_plan(Arguments arguments) const {
+  check_tensors(own_, arguments);
+  auto plan = std::make_shared<Plan>();
+  for (const c10::IValue& value : arguments) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      plan->is_ready.push_back(takes(tensor));
+      plan->inputs_ready = plan->inputs_ready && plan->is_ready.back();
+    });
+  }
+  plan->outputs = shape_results<int64_t>(own_, arguments);
+  return plan;
+}
+
+at::Tensor CpuKernel::prepare(const at::Tensor& tensor, bool is_ready) const {
+  if (is_ready) return tensor;
+  at::Tensor resolved = own_.accepts(PLUG_ACCEPTS_LAZY_BITS) ? tensor : tensor.resolve_conj().resolve_neg();
+  return takes(resolved) ? resolved : resolved.contiguous();
+}
+
+// Empty if the arguments can be given as they are.
+std::vector<c10::IValue> CpuKernel::prepare_all(Arguments arguments, const Plan& plan) const {
+  std::vector<c10::IValue> prepared;
+  if (plan.inputs_ready) return prepared;
+  size_t next = 0;
+  for (const c10::IValue& value : arguments) {
+    prepared.push_back(value);
+    replace_tensors(prepared.back(),
+                    [&](const at::Tensor& tensor) { return prepare(tensor, plan.is_ready[next++]); });
+  }
+  return prepared;
+}
+
+// What the kernel wrote of an argument that had to be copied for it reaches the caller's tensor.
+void CpuKernel::write_back(Arguments arguments, Arguments prepared) const {
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    if (!own_.writes[i]) continue;
+    std::vector<at::Tensor> written;
+    for_each_tensor(prepared[i], [&](const at::Tensor& tensor) { written.push_back(tensor); });
+    size_t next = 0;
+    for_each_tensor(arguments[i], [&](const at::Tensor& given) {
+      const at::Tensor& tensor = written[next++];
+      if (!given.is_same(tensor)) given.copy_(tensor);
+    });
+  }
+}
+
+CpuKernel::Results CpuKernel::make_results(Arguments prepared, const Plan& plan) const {
+  const size_t count = plan.outputs.size();
+  Results results{std::vector<std::vector<at::Tensor>>(count), std::vector<std::vector<plug_tensor>>(count),
+                  std::vector<plug_value>(count)};
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<at::Tensor>& tensors = results.tensors[i];
+    if (own_.returned[i]) {
+      for_each_tensor(prepared[*own_.returned[i]],
+                      [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
+    } else if (plan.outputs[i]) {
+      for (const ShapedTensor<int64_t>& shape : plan.outputs[i]->tensors)
+        tensors.emplace_back(at::detail::empty_cpu(shape.sizes, shape.dtype));
+    } else {
+      results.values[i].tag = own_.is_new(i) ? PLUG_NONE : number_tag(own_.schema.returns()[i].type());
+      continue;
+    }
+    for (const at::Tensor& tensor : tensors) {
+      results.described[i].push_back(describe(tensor));
+      results.described[i].back().flags |= PLUG_TENSOR_WRITTEN;
+    }
+    const bool is_list = own_.schema.returns()[i].type()->kind() == c10::TypeKind::ListType;
+    results.values[i].tag = is_list ? PLUG_VALUE_TENSORS : PLUG_VALUE_TENSOR;
+    results.values[i].count = static_cast<uint32_t>(tensors.size());
+    results.values[i].as.tensors = results.described[i].data();
+  }
+  return results;
+}
+
+// What `prepare` shaped holds for all calls of the kind.
+void CpuKernel::learn_shapes(const HostCall& call, Plan& plan) const {
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const auto shaped = call.shaped_result(i);
+    if (shaped.empty() || !own_.is_new(i)) continue;
+    plan.outputs[i] =
+        ShapedResult<int64_t>{own_.schema.returns()[i].type()->kind() == c10::TypeKind::ListType, {}};
+    for (const at::Tensor& tensor : shaped)
+      plan.outputs[i]->tensors.push_back({tensor.sizes().vec(), tensor.scalar_type()});
+  }
+}
+
+void CpuKernel::run(torch::jit::Stack& stack) {
+  const HostScope scope;
+  const Arguments arguments = torch::jit::last(stack, argument_count_);
+  const PlanKey key(arguments, numbers_, is_number_);
+  const Plan* known = plans_.peek(key);
+  std::shared_ptr<Plan> made;
+  if (known == nullptr) made = make_plan(arguments);
+  const std::shared_ptr<const Plan> plan = known != nullptr ? plans_.own(*known) : made;
+
+  const std::vector<c10::IValue> copies = prepare_all(arguments, *plan);
+  const Arguments prepared = copies.empty() ? arguments : Arguments(copies);
+  KernelArguments given(/*device=*/0);
+  given.reserve(prepared, 0);
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    // Memory that is shared until it is written is copied now.
+    if (own_.writes[i])
+      for_each_tensor(prepared[i], [](const at::Tensor& tensor) { (void)tensor.mutable_data_ptr(); });
+    given.add_argument(prepared[i], types_[i], own_.writes[i]);
+  }
+  Results results = make_results(prepared, *plan);
+  HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.schema,
+                given.arguments(), results.values);
+  if (given.generator().defined()) call.set_generator(given.generator());
+  if (made != nullptr) {
+    if (own_.kernel.prepare != nullptr) {
+      made->state = std::make_unique<const State>(own_.kernel, call.prepare());
+      learn_shapes(call, *made);
+    }
+    plans_.insert(key, made);
+  }
+  call.run(plan->state == nullptr ? nullptr : plan->state->get());
+  write_back(arguments, copies);
+  std::vector<c10::IValue> finished;
+  for (size_t i = 0; i < results.values.size(); ++i)
+    finished.push_back(finish(i, arguments, call, results.values[i], results));
+  torch::jit::drop(stack, argument_count_);
+  for (c10::IValue& result : finished) stack.push_back(std::move(result));
+}
+
+c10::IValue CpuKernel::finish(size_t index, Arguments arguments, const HostCall& call,
+                              const plug_value& value, const Results& results) const {
+  if (own_.returned[index]) return arguments[*own_.returned[index]];
+  const c10::TypePtr& type = own_.schema.returns()[index].type();
+  const bool is_list = type->kind() == c10::TypeKind::ListType;
+  const std::vector<at::Tensor>& given = results.tensors[index];
+  const std::vector<at::Tensor> shaped = given.empty() ? call.shaped_result(index) : given;
+  if (is_list && !own_.is_new(index))
+    return list_of_numbers(shaped.empty() ? at::Tensor(at::detail::empty_cpu({0}, at::kLong))
+                                          : shaped.back());
+  if (!own_.is_new(index)) return number_of(value);
+  if (is_list) return list_of_tensors(shaped);
+  TORCH_CHECK(!shaped.empty(), own_.name, ": its kernel shaped no result ", index,
+              ". It calls host->output for each.");
+  return shaped.back();
+}
+
+void DeviceOnlyKernel::operator()(const c10::OperatorHandle& /*handle*/, c10::DispatchKeySet /*keys*/,
+                                  torch::jit::Stack* /*stack*/) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, own_.name, " takes tensors of the device '", own_.module.name,
+                              "' only, and was given CPU tensors. Move them there, with '", own_.module.name,
+                              "' as the device of this process.");
+}
+
+}  // namespace torchplug::aten

@@ -1,0 +1,79 @@
+#pragma once
+// What PyTorch's dispatcher calls for an operator of a plugin's own on CPU tensors: the plugin's kernel, with
+// call->device PLUG_HOST. What its results look like, and which arguments have to be copied before the kernel
+// can read them, is found out once per kind of call.
+
+#include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/core/stack.h>
+
+#include <memory>
+#include <vector>
+
+#include "aten/own/host_call.h"
+#include "aten/own/own_operator.h"
+#include "aten/plan/plan_cache.h"
+
+namespace torchplug::aten {
+
+class CpuKernel final : public c10::OperatorKernel {
+ public:
+  explicit CpuKernel(const OwnOperator& own);
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    (void)handle, (void)keys;
+    run(*stack);
+  }
+
+ private:
+  // What the kernel's `prepare` kept for calls of one kind.
+  class State {
+   public:
+    State(const plug_kernel& kernel, void* state) : kernel_(kernel), state_(state) {}
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    void* get() const { return state_; }
+
+   private:
+    const plug_kernel& kernel_;
+    void* state_;
+  };
+
+  struct Plan {
+    bool inputs_ready = true;
+    std::vector<bool> is_ready;  // by tensor, in order: the kernel takes it as it is
+    std::vector<std::optional<ShapedResult<int64_t>>> outputs;
+    std::unique_ptr<const State> state;
+  };
+
+  struct Results;
+
+  void run(torch::jit::Stack& stack);
+  std::shared_ptr<Plan> make_plan(Arguments arguments) const;
+  bool takes(const at::Tensor& tensor) const;
+  at::Tensor prepare(const at::Tensor& tensor, bool is_ready) const;
+  std::vector<c10::IValue> prepare_all(Arguments arguments, const Plan& plan) const;
+  void write_back(Arguments arguments, Arguments prepared) const;
+  Results make_results(Arguments prepared, const Plan& plan) const;
+  void learn_shapes(const HostCall& call, Plan& plan) const;
+  c10::IValue finish(size_t index, Arguments arguments, const HostCall& call, const plug_value& value,
+                     const Results& results) const;
+
+  const OwnOperator& own_;
+  size_t argument_count_;
+  Numbers numbers_;
+  std::vector<bool> is_number_;
+  std::vector<c10::TypeKind> types_;
+  PlanCache<Plan> plans_;
+};
+
+// For an operator whose kernel takes tensors of its own device only.
+class DeviceOnlyKernel final : public c10::OperatorKernel {
+ public:
+  explicit DeviceOnlyKernel(const OwnOperator& own) : own_(own) {}
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+
+ private:
+  const OwnOperator& own_;
+};
+
+}  // namespace torchplug::aten

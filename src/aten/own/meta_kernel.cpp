@@ -1,0 +1,33 @@
+#include "aten/own/meta_kernel.h"
+
+#include <ATen/ops/empty.h>
+
+namespace torchplug::aten {
+namespace {
+
+at::Tensor empty_meta(const ShapedTensor<c10::SymInt>& shape) {
+  return at::empty_symint(shape.sizes, at::device(at::kMeta).dtype(shape.dtype));
+}
+
+c10::IValue without_contents(const ShapedResult<c10::SymInt>& shaped) {
+  if (!shaped.is_list) return empty_meta(shaped.tensors.front());
+  c10::List<at::Tensor> list;
+  for (const ShapedTensor<c10::SymInt>& shape : shaped.tensors) list.push_back(empty_meta(shape));
+  return list;
+}
+
+}  // namespace
+
+void MetaKernel::operator()(const c10::OperatorHandle& /*handle*/, c10::DispatchKeySet /*keys*/,
+                            torch::jit::Stack* stack) {
+  const Arguments arguments = torch::jit::last(*stack, own_.schema.arguments().size());
+  check_tensors(own_, arguments);
+  const auto shaped = shape_results<c10::SymInt>(own_, arguments);
+  std::vector<c10::IValue> results;
+  for (size_t i = 0; i < shaped.size(); ++i)
+    results.push_back(own_.returned[i] ? arguments[*own_.returned[i]] : without_contents(*shaped[i]));
+  torch::jit::drop(*stack, arguments.size());
+  for (c10::IValue& result : results) stack->push_back(std::move(result));
+}
+
+}  // namespace torchplug::aten

@@ -1,0 +1,177 @@
+#include "aten/own/own_library.h"
+
+#include <ATen/core/enum_tag.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string_view>
+
+#include "aten/kernel/binding.h"
+#include "aten/kernel/served_operators.h"
+#include "aten/op/typed_signatures.h"
+#include "aten/own/autograd_kernel.h"
+#include "aten/own/cpu_kernel.h"
+#include "aten/own/meta_kernel.h"
+#include "aten/own/own_operator.h"
+#include "base/immortal.h"
+#include "base/operator_library.h"
+
+namespace torchplug::aten {
+namespace {
+
+using c10::DispatchKey;
+using Operators = std::vector<std::unique_ptr<const OwnOperator>>;
+
+// Namespaces whose operators PyTorch keeps elsewhere than in its dispatcher.
+constexpr std::array<std::string_view, 6> kReserved = {"aten",  "prim",     "prims",
+                                                       "torch", "inductor", "higher_order"};
+
+std::mutex libraries_lock;
+std::map<const Module*, Operators>& libraries() {
+  static auto& instance = *immortal<std::map<const Module*, Operators>>();
+  return instance;
+}
+
+void refuse_taken_namespace(const Module& module) {
+  const auto operators = c10::Dispatcher::singleton().getAllOpNames();
+  const bool is_taken = std::find(kReserved.begin(), kReserved.end(), module.name) != kReserved.end() ||
+                        std::any_of(operators.begin(), operators.end(), [&](const c10::OperatorName& name) {
+                          return name.getNamespace() == module.name;
+                        });
+  TORCH_CHECK(!is_taken, "Plugin '", module.name, "' (", module.path,
+              ") cannot define operators: the namespace '", module.name,
+              "' has operators of another library. Give the plugin another name.");
+}
+
+Operators read_operators(const Module& module) {
+  Operators operators;
+  std::set<std::string> names;
+  for (const plug_kernel& kernel : module.kernels) {
+    if (!is_own_kernel(module, kernel)) continue;
+    operators.push_back(std::make_unique<const OwnOperator>(module, kernel));
+    TORCH_CHECK(names.insert(operators.back()->name).second, "Plugin '", module.name, "' defines ",
+                operators.back()->name, " twice. Give one of them another name, or an overload name: ",
+                operators.back()->schema.name(), ".other.");
+  }
+  return operators;
+}
+
+// Its name within the namespace, "scale.Scalar".
+std::string short_name(const OwnOperator& own) { return own.name.substr(own.name.find("::") + 2); }
+
+template <class Kernel>
+void implement(const OwnOperator& own, DispatchKey key) {
+  operator_library(own.module.name.c_str(), key)
+      .impl(short_name(own).c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(own)));
+}
+
+void define(const OwnOperator& own) {
+  static auto& fragments = *immortal<std::map<std::string, torch::Library>>();
+  torch::Library& library = fragments
+                                .try_emplace(own.module.name, torch::Library::FRAGMENT, own.module.name,
+                                             std::nullopt, __FILE__, static_cast<uint32_t>(__LINE__))
+                                .first->second;
+  const std::vector<at::Tag> tags(own.has_shapes() ? 1 : 0, at::Tag::pt2_compliant_tag);
+  try {
+    library.def(torch::schema(own.kernel.schema), tags);
+  } catch (const c10::Error& error) {
+    TORCH_CHECK(false, "Plugin '", own.module.name, "': PyTorch does not define \"", own.kernel.schema,
+                "\": ", error.what_without_backtrace());
+  }
+  if (own.has_shapes()) implement<MetaKernel>(own, DispatchKey::Meta);
+  if (own.accepts(PLUG_ACCEPTS_HOST)) {
+    // Without a tensor among its arguments there is nothing to choose a backend by.
+    implement<CpuKernel>(own, own.takes_tensors ? DispatchKey::CPU : DispatchKey::CompositeExplicitAutograd);
+  } else {
+    implement<DeviceOnlyKernel>(own, DispatchKey::CPU);
+  }
+  if (own.writes_any) implement<VersionKernel>(own, DispatchKey::ADInplaceOrView);
+  if (own.gradient) {
+    implement<AutogradKernel>(own, DispatchKey::Autograd);
+  } else if (own.takes_tensors) {
+    // Under keys of their own, so that the one for all is free for a formula of somebody else's.
+    implement<AutogradKernel>(own, DispatchKey::AutogradCPU);
+    implement<AutogradKernel>(own, DispatchKey::AutogradPrivateUse1);
+  }
+}
+
+OutputShape output_shape(const std::optional<ShapedResult<int64_t>>& shaped) {
+  if (!shaped) return OutputShape::none();
+  const ShapedTensor<int64_t>& tensor = shaped->tensors.front();
+  return OutputShape::of(at::empty(tensor.sizes, at::device(at::kMeta).dtype(tensor.dtype)));
+}
+
+Binding bind_own(const OwnOperator& own) {
+  const auto handle = c10::Dispatcher::singleton().findSchema(own.schema.operator_name());
+  Binding binding{&own.kernel, *handle, *handle, Form::kFunctional, {}, {}, {}, {}, {}, own.writes};
+  for (size_t i = 0; i < own.schema.arguments().size(); ++i) {
+    const c10::TypePtr& type = own.schema.arguments()[i].real_type();
+    const auto* optional = type->castRaw<c10::OptionalType>();
+    binding.argument_of.push_back(i);
+    binding.types.push_back(optional != nullptr ? optional->getElementType()->kind() : type->kind());
+    binding.needs_value.push_back(false);
+  }
+  const auto shape = [&own](Arguments arguments) {
+    check_tensors(own, arguments);
+    std::vector<OutputShape> outputs;
+    for (const auto& shaped : shape_results<int64_t>(own, arguments)) outputs.push_back(output_shape(shaped));
+    return outputs;
+  };
+  binding.own = std::make_shared<const OwnResults>(OwnResults{shape, own.returned});
+  return binding;
+}
+
+void add_device_kernel(const OwnOperator& own) {
+  if (!own.takes_tensors) return;
+  if (own.gives_lists) {
+    if (!own.accepts(PLUG_ACCEPTS_HOST))
+      report_unused_kernel(own.kernel, own.module.name,
+                           "it returns a list, which a kernel on a device cannot yet");
+    return;
+  }
+  Binding binding = bind_own(own);
+  const c10::OperatorHandle handle = binding.operator_handle;
+  auto kernel =
+      std::make_unique<OperatorKernel>(handle, std::make_unique<BoundKernel>(std::move(binding), own.module));
+  if (own.kernel.shape != nullptr) kernel->heed_all_numbers();
+  add_served_operator(own.name);
+  auto typed = make_typed(kernel);
+  operator_library(own.module.name.c_str(), DispatchKey::PrivateUse1)
+      .impl(short_name(own).c_str(),
+            typed ? std::move(*typed) : torch::CppFunction::makeFromBoxedFunctor(std::move(kernel)));
+}
+
+}  // namespace
+
+void define_own_operators(const Module& module) {
+  const std::lock_guard lock(libraries_lock);
+  if (libraries().contains(&module)) return;
+  Operators operators = read_operators(module);
+  if (!operators.empty()) refuse_taken_namespace(module);
+  const Operators& kept = libraries().emplace(&module, std::move(operators)).first->second;
+  for (const auto& own : kept) define(*own);
+}
+
+void add_own_device_kernels(const Module& module) {
+  const std::lock_guard lock(libraries_lock);
+  for (const auto& own : libraries().at(&module)) add_device_kernel(*own);
+}
+
+std::vector<OwnOperatorEntry> own_operators(const Module& module) {
+  const std::lock_guard lock(libraries_lock);
+  std::vector<OwnOperatorEntry> entries;
+  const auto found = libraries().find(&module);
+  if (found == libraries().end()) return entries;
+  for (const auto& own : found->second)
+    entries.push_back({own->name, own->text, own->accepts(PLUG_ACCEPTS_HOST), own->gradient.has_value()});
+  return entries;
+}
+
+}  // namespace torchplug::aten

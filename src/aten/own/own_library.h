@@ -1,0 +1,29 @@
+#pragma once
+// The operators that a plugin defines, in the namespace of its name: for tracers, autograd, CPU tensors and,
+// once the plugin is the device of the process, device tensors. Defined once per plugin and for ever.
+
+#include <string>
+#include <vector>
+
+#include "plugin/module.h"
+
+namespace torchplug::aten {
+
+struct OwnOperatorEntry {
+  std::string name;
+  std::string schema;
+  bool takes_cpu = false;
+  bool has_gradient = false;
+};
+
+// Defines the operators of the plugin's own, with what serves CPU tensors; does nothing the second time.
+// Throws a sentence that names plugin and operator for a namespace that is taken, a schema that PyTorch
+// refuses or a text that cannot be read; PyTorch is then as it was.
+void define_own_operators(const Module& module);
+// Lets their kernels have tensors of the device, which is the plugin's; after the above.
+void add_own_device_kernels(const Module& module);
+
+// What has been defined, in the order of the plugin's list.
+std::vector<OwnOperatorEntry> own_operators(const Module& module);
+
+}  // namespace torchplug::aten
