@@ -21,6 +21,7 @@ __all__ = [
     "autoload",
     "coverage",
     "device_module",
+    "extension",
     "from_blob",
     "get_backend_meta",
     "ledger",
@@ -40,8 +41,8 @@ class LedgerEntry:
 
     op: str
     way: str
-    """"kernel": the plugin's own; "borrow": the CPU's, in place on device memory; "stage": the CPU's,
-    on copies."""
+    """"kernel": the plugin's own; "any": the plugin's kernel for any operator; "borrow": the CPU's, in place on
+    device memory; "stage": the CPU's, on copies."""
     count: int
     bytes: int
     """Moved between host and device for it."""
@@ -123,6 +124,14 @@ def set_backend_meta(tensor: torch.Tensor, notes: dict[str, str]) -> None:
     from torchplug import _sharing
 
     _sharing.set_backend_meta(tensor, notes)
+
+
+def extension(name: str) -> int | None:
+    """The address of the device plugin's table for an interface that is not in plug.h, "acme.sparse.1", for ctypes;
+    None if it has none of that name."""
+    from torchplug import _C
+
+    return _C.extension(name)
 
 
 def ledger() -> list[LedgerEntry]:

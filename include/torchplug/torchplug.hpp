@@ -67,6 +67,10 @@ PLUG_EXPORT const std::string &plugin_path();
 // from plugin_index, native_handle and memory_of.
 PLUG_EXPORT const plug_runtime &plugin_runtime();
 
+// The plugin's table for an interface that is not in plug.h, "acme.sparse.1"; NULL if it
+// has none of that name.
+PLUG_EXPORT const void *extension(const char *name);
+
 // Throws unless `status` is PLUG_OK: what was being done, on which device, and why it
 // failed in the plugin's words. Call it on the thread that got the status.
 PLUG_EXPORT void check(plug_status status, const char *what, c10::DeviceIndex device);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,6 +34,7 @@ using c10::OperatorName;
 // a kernel of the device's in a table of PyTorch's own (DispatchStub), or reads memory as the host's.
 constexpr std::string_view kCarriedOutWhole[] = {
     "aten::_batch_norm_no_update",
+    "aten::_scaled_dot_product_fused_attention_overrideable_backward",
     "aten::_grid_sampler_2d_cpu_fallback",
     "aten::addr_",
     "aten::conj_physical_",
@@ -67,12 +70,51 @@ bool is_shim(const OperatorHandle& handle) {
   return handle.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
 }
 
+// Lists of tensors at once, which PyTorch does one by one unless a device has a kernel.
+bool is_foreach(const OperatorHandle& handle) {
+  return handle.operator_name().name.starts_with("aten::_foreach_") &&
+         handle.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd);
+}
+
 bool is_wanted(const OperatorHandle& handle, bool is_bound) {
   if (is_shim(handle) || takes_storage(handle)) return false;
   // One that has its gradient from what it is composed of would lose it.
   const bool is_whole = is_carried_out_whole(handle.operator_name()) &&
                         !handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
-  return is_bound || is_whole || handle.hasKernelForDispatchKey(DispatchKey::CPU);
+  return is_bound || is_whole || handle.hasKernelForDispatchKey(DispatchKey::CPU) ||
+         (module_with_any() != nullptr && is_foreach(handle));
+}
+
+// What the plugin's kernels decline, PyTorch composes, if it does so on a backend that has no kernel.
+bool is_composed_otherwise(const OperatorHandle& handle) {
+  return !handle.hasKernelForDispatchKey(DispatchKey::CPU) &&
+         (handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) || is_foreach(handle));
+}
+
+void compose(const OperatorHandle& handle, torch::jit::Stack& stack) {
+  handle.redispatchBoxed(c10::DispatchKeySet(DispatchKey::PrivateUse2), &stack);
+}
+
+// The operator that computes the gradient, by its name; nothing if there is none of such a name.
+std::optional<OperatorHandle> gradient_of(const OperatorHandle& handle) {
+  if (!handle.hasKernelForDispatchKey(DispatchKey::Autograd)) return std::nullopt;
+  std::string name = handle.operator_name().name;
+  if (name.ends_with("_forward")) name.resize(name.size() - std::string_view("_forward").size());
+  return find_operator(name + "_backward");
+}
+
+// A kernel whose gradient nobody could compute would fail in the midst of training.
+std::string missing_gradient(const OperatorHandle& handle, const Module& module) {
+  const auto gradient = gradient_of(handle);
+  if (!gradient || is_shim(*gradient) || module.any ||
+      gradient->hasComputedKernelForDispatchKey(DispatchKey::CPU)) {
+    return "";
+  }
+  const std::string name = full_name(gradient->operator_name());
+  return has_kernel(name) ? ""
+                          : "its gradient is " + name +
+                                ", for which neither the plugin nor PyTorch's CPU backend has a kernel; bind "
+                                "that too";
 }
 
 // The plugin's kernels by the operator they serve; the first of two for one operator wins.
@@ -138,6 +180,10 @@ bool takes_device_and_tensors(const OperatorHandle& handle) {
 torch::CppFunction make_function(std::unique_ptr<aten::OperatorKernel> kernel) {
   if (kernel->bound() != nullptr && takes_device_and_tensors(kernel->handle()))
     return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<KernelOnOneDevice>(std::move(kernel)));
+  if (full_name(kernel->handle().operator_name()) == kFusedAttentionBackward) {
+    kernel->set_composed(&compose_attention_backward);
+    return make_attention_backward(std::move(kernel));
+  }
   if (full_name(kernel->handle().operator_name()) == "aten::convolution")
     return make_traceable_convolution(std::move(kernel));
   if (auto typed = make_typed(kernel)) return std::move(*typed);
@@ -154,7 +200,29 @@ void register_kernels(BoundKernels bound, torch::Library& library) {
     auto functor = std::make_unique<OperatorKernel>(
         *handle, kernel == bound.end() ? nullptr : std::move(kernel->second));
     if (full_name(name) == "aten::native_dropout") functor->set_composed(&compose_dropout);
+    if (is_composed_otherwise(*handle))
+      functor->set_composed([handle](torch::jit::Stack& stack) { compose(*handle, stack); });
+    if (full_name(name) == kFusedAttention && functor->bound() != nullptr) {
+      functor->set_composed(&compose_attention);
+      offer_attention_to(*functor);
+    }
     library.impl(name_in_library(name).c_str(), make_function(std::move(functor)));
+  }
+}
+
+void drop_without_gradient(BoundKernels& bound, const Module& module) {
+  std::set<const plug_kernel*> reported;
+  for (auto named = bound.begin(); named != bound.end();) {
+    const auto handle = c10::Dispatcher::singleton().findSchema(named->first);
+    const std::string why = handle ? missing_gradient(*handle, module) : "";
+    if (why.empty()) {
+      ++named;
+      continue;
+    }
+    const plug_kernel& kernel = named->second->kernel();
+    if (reported.insert(&kernel).second) report_unused_kernel(kernel, module.name, why);
+    remove_served_operator(full_name(named->first));
+    named = bound.erase(named);
   }
 }
 
@@ -162,9 +230,8 @@ torch::Library& device_library() { return operator_library("aten", DispatchKey::
 
 // For operators of other libraries, and of aten where PyTorch has no CPU kernel.
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
-  TORCH_CHECK_NOT_IMPLEMENTED(handle.hasComputedKernelForDispatchKey(DispatchKey::CPU),
-                              handle.operator_name(), " cannot run on device '", device_type_name(),
-                              "': neither its plugin nor PyTorch's CPU backend has a kernel for it.");
+  if (module_with_any() == nullptr && !handle.hasComputedKernelForDispatchKey(DispatchKey::CPU))
+    refuse_without_kernel(handle);
   late_kernel(handle, DispatchKey::CPU).run(*stack);
 }
 
@@ -178,6 +245,7 @@ void register_first_operators() {
 
 void register_operators(const Module& module) {
   torch::Library& library = device_library();
+  set_module_with_any(module.any ? &module : nullptr);
   add_views(library);
   add_nested_views(library);
   add_storage_operators(library);
@@ -190,6 +258,8 @@ void register_operators(const Module& module) {
   add_recurrent_cells(library);
   add_histogram(library);
   add_shared_batch_norm(library);
+  add_backwards(library);
+  drop_without_gradient(bound, module);
   register_kernels(std::move(bound), library);
   add_own_device_kernels(module);
   register_sparse_operators();

@@ -8,6 +8,8 @@
 //     plug_status call(Member<Function>, Args... args);
 //     plug_status call(Member<&plug_runtime::copy>, int32_t device, ...);
 
+#include <memory>
+
 #include "base/immortal.h"
 #include "plugin/module.h"
 
@@ -22,26 +24,25 @@ void insert_layer(Runtime& runtime, Layer& layer) {
 }
 
 // Puts the layer around a kernel: layer.call_kernel(kernel, call) gets the kernel below, and the call as that
-// one expects it.
+// one expects it; so do layer.call_prepare(kernel, call, state) and layer.call_forget(kernel, state), of a
+// layer that has them.
 template <class Layer>
 class WrappedKernel {
  public:
   static void wrap(plug_kernel& kernel, Layer& layer) {
-    kernel.user = immortal<WrappedKernel>(layer, kernel);
+    const WrappedKernel& wrapped = *immortal<WrappedKernel>(layer, kernel);
+    kernel.user = &wrapped;
     kernel.fn = [](const plug_call* call) {
-      const WrappedKernel& wrapped = of(*call);
-      return wrapped.layer_.call_kernel(wrapped.below_, wrapped.inside(*call));
+      return of(*call).layer_.call_kernel(of(*call).below_, inside(*call));
     };
     if (kernel.prepare != nullptr) {
-      kernel.prepare = [](const plug_call* call, void** state) {
-        const plug_call inside = of(*call).inside(*call);
-        return of(*call).below_.prepare(&inside, state);
-      };
+      kernel.prepare = prepare;
+      if constexpr (kSeesStates) kernel.forget = forget;
     }
     if (kernel.shape != nullptr) {
       kernel.shape = [](const plug_call* call) {
-        const plug_call inside = of(*call).inside(*call);
-        return of(*call).below_.shape(&inside);
+        const plug_call below = inside(*call);
+        return of(*call).below_.shape(&below);
       };
     }
   }
@@ -49,13 +50,45 @@ class WrappedKernel {
   WrappedKernel(Layer& layer, const plug_kernel& below) : layer_(layer), below_(below) {}
 
  private:
+  static constexpr bool kSeesStates =
+      requires(Layer& layer, const plug_kernel& kernel, void* state) { layer.call_forget(kernel, state); };
+
+  // A state of the kernel's below, with the kernel: `forget` is told nothing else.
+  struct Kept {
+    const WrappedKernel& wrapped;
+    void* state;
+  };
+
   static const WrappedKernel& of(const plug_call& call) {
     return *static_cast<const WrappedKernel*>(call.user);
   }
-  plug_call inside(const plug_call& call) const {
+
+  static plug_call inside(const plug_call& call) {
     plug_call inside = call;
-    inside.user = below_.user;
+    inside.user = of(call).below_.user;
+    if constexpr (kSeesStates) {
+      if (call.state != nullptr) inside.state = static_cast<Kept*>(call.state)->state;
+    }
     return inside;
+  }
+
+  static plug_status prepare(const plug_call* call, void** state) {
+    const WrappedKernel& wrapped = of(*call);
+    const plug_call below = inside(*call);
+    if constexpr (kSeesStates) {
+      void* kept = nullptr;
+      const plug_status status = wrapped.layer_.call_prepare(wrapped.below_, below, &kept);
+      if (status == PLUG_OK && kept != nullptr)
+        *state = std::make_unique<Kept>(Kept{wrapped, kept}).release();
+      return status;
+    } else {
+      return wrapped.below_.prepare(&below, state);
+    }
+  }
+
+  static void forget(void* state) {
+    const std::unique_ptr<Kept> kept(static_cast<Kept*>(state));
+    kept->wrapped.layer_.call_forget(kept->wrapped.below_, kept->state);
   }
 
   Layer& layer_;

@@ -21,6 +21,7 @@
 #include "runtime/generator.h"
 #include "runtime/memory_copy.h"
 #include "runtime/stream.h"
+#include "torchplug/torchplug.hpp"
 
 namespace py = pybind11;
 
@@ -38,7 +39,7 @@ py::list ledger() {
   py::list entries;
   for (const LedgerEntry& entry : ledger_entries()) {
     entries.append(py::make_tuple(entry.op, way_name(entry.way), entry.count, entry.bytes,
-                                  static_cast<double>(entry.nanoseconds) * 1e-9, reason_text(entry.reason)));
+                                  static_cast<double>(entry.nanoseconds) * 1e-9, entry.why));
   }
   return entries;
 }
@@ -179,6 +180,14 @@ PYBIND11_MODULE(_C, module) {
   module.def("finish_backward", &finish_backward, NoGil());
   module.def("default_generator", &generator);
   module.def("seed_default_generators", &seed_default_generators);
+  module.def(
+      "extension",
+      [](const std::string& name) -> std::optional<uintptr_t> {
+        const void* table = torchplug::extension(name.c_str());
+        if (table == nullptr) return std::nullopt;
+        return reinterpret_cast<uintptr_t>(table);
+      },
+      NoGil());
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);

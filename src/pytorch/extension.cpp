@@ -13,6 +13,7 @@
 #include "aten/tensor/from_blob.h"
 #include "aten/tensor/transfer.h"
 #include "memory/device_allocator.h"
+#include "plugin/layers/serialize.h"
 #include "pytorch/activate.h"
 #include "pytorch/active_module.h"
 #include "pytorch/operators.h"
@@ -61,6 +62,13 @@ const plug_runtime& plugin_runtime() {
   struct ForExtensions {};
   static const plug_runtime& table = pytorch::PlainTable<ForExtensions>::of(core::active_module().runtime);
   return table;
+}
+
+const void* extension(const char* name) {
+  const core::Module& module = core::active_module();
+  if (module.extension == nullptr) return nullptr;
+  const auto lock = core::lock_calls(module);
+  return module.extension(name);
 }
 
 void check(plug_status status, const char* what, c10::DeviceIndex device) {

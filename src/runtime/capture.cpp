@@ -151,6 +151,11 @@ void Capture::hold(c10::Storage storage) {
   held_.push_back(std::move(storage));
 }
 
+void Capture::hold(std::shared_ptr<const void> object) {
+  std::lock_guard lock(state_lock_);
+  held_objects_.push_back(std::move(object));
+}
+
 void Capture::note(const std::string& what) {
   if (!takes_notes_) return;
   std::lock_guard lock(state_lock_);

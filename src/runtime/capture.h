@@ -75,6 +75,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
   // Host memory that replays copy from or to lives as long as the capture.
   void hold(c10::Storage storage);
+  // So does anything else that they use.
+  void hold(std::shared_ptr<const void> object);
   // What was captured, for people.
   void note(const std::string& what);
 
@@ -98,6 +100,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   std::vector<Stream> streams_;
   std::vector<CapturedRandom> randoms_;
   std::vector<c10::Storage> held_;
+  std::vector<std::shared_ptr<const void>> held_objects_;
   std::vector<std::string> notes_;
   std::string spoilt_;
 };

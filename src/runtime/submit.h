@@ -103,6 +103,8 @@ plug_status submit(const Work& work, const Give& give) {
   if (C10_UNLIKELY(status != PLUG_OK)) {
     const bool is_declined = work.may_decline && status == PLUG_UNSUPPORTED;
     if (!is_declined) check(status, work.title(), work.stream.device());
+    // Why a kernel declined, its caller asks; of other work nobody wants to know.
+    if (work.kind != Work::Kind::kKernel) take_plugin_error();
     return status;
   }
   if (C10_UNLIKELY(launch_blocking())) work.stream.synchronize_if_blocking();

@@ -118,8 +118,13 @@ TEST(Binding, a_schema_that_fits_nothing_is_not_used_and_one_warning_says_why) {
   expect_says(complaint_about("aten::mm(Tensor self) -> Tensor"), {"lacks argument 'mat2'"});
   expect_says(complaint_about("aten::cumsum(Tensor self, float dim) -> Tensor"), {"'dim' has another type"});
   expect_says(complaint_about("aten::relu(Tensor self) -> (Tensor, Tensor)"), {"number of results differs"});
-  expect_says(complaint_about("aten::split_copy.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]"),
-              {"returns a list"});
+  expect_says(complaint_about("aten::relu(Tensor self) -> Tensor[]"), {"result 0 has another type"});
+  expect_says(
+      complaint_about("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)"),
+      {"view of an argument"});
+  expect_says(complaint_about("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]"),
+              {"view of an argument"});
+  expect_says(complaint_about("aten::selu(Tensor self) -> Tensor"), {"implements this operator by others"});
 }
 
 TEST(Binding, a_form_that_writes_its_result_is_bound_by_the_functional_schema) {
@@ -142,6 +147,48 @@ TEST(Binding, a_form_that_returns_nothing_or_is_the_only_one_is_bound_itself) {
   EXPECT_EQ(
       names_of(bind("aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()")),
       (Names{"aten::_foreach_add_.List"}));
+}
+
+TEST(Binding, an_operator_that_pytorch_composes_but_has_a_gradient_for_is_bound) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of(bind("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")),
+            (Names{"aten::linear", "aten::linear.out"}));
+  EXPECT_EQ(names_of(bind("aten::matmul(Tensor self, Tensor other) -> Tensor")),
+            (Names{"aten::matmul", "aten::matmul.out"}));
+  for (const char* schema :
+       {"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
+        "dilation=1, bool ceil_mode=False) -> Tensor",
+        "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor",
+        "aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor",
+        "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, "
+        "Tensor)",
+        "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+        "aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool "
+        "keepdim) -> Tensor"}) {
+    EXPECT_FALSE(bind(schema).empty()) << schema;
+  }
+}
+
+TEST(Binding, an_operator_with_an_out_form_alone_is_bound_by_it) {
+  const auto bindings = bind(
+      "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)");
+  ASSERT_EQ(bindings.size(), 1u);
+  EXPECT_EQ(bindings[0].form, Form::kOut);
+  EXPECT_EQ(bindings[0].out_arguments, (std::vector<size_t>{3}));
+  EXPECT_EQ(bindings[0].is_output, (std::vector<bool>{false, false, false, true}));
+}
+
+TEST(Binding, any_serves_an_operator_in_the_form_it_is_called) {
+  const plug_kernel any{};
+  const auto of = [&](const char* name) { return bind_any(any, OperatorFacts(*find_operator(name))); };
+  EXPECT_EQ(of("aten::add.Tensor").form, Form::kFunctional);
+  EXPECT_EQ(of("aten::add_.Tensor").form, Form::kAsCalled);
+  EXPECT_EQ(of("aten::add_.Tensor").out_arguments, (std::vector<size_t>{0}));
+  EXPECT_EQ(of("aten::sort.values").out_arguments, (std::vector<size_t>{3, 4}));
+  EXPECT_EQ(of("aten::_foreach_add_.List").form, Form::kFunctional);
+  EXPECT_EQ(of("aten::_foreach_add_.List").writes, (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(of("aten::unbind_copy.int").results, (std::vector<ResultKind>{ResultKind::kTensors}));
+  EXPECT_FALSE(has_plug_form(find_operator("aten::set_.source_Storage")->schema()));
 }
 
 }  // namespace

@@ -124,6 +124,111 @@ TEST(KernelInputs, that_are_numbers_are_tensors_of_the_device_unless_the_kernel_
   });
 }
 
+int64_t copies() { return exported<int64_t()>(plugin_path("kernels"), "kernels_copies")(); }
+
+TEST(KernelInputs, that_are_numbers_on_the_host_are_converted_there) {
+  on_kernels([] {
+    const at::Tensor x = on_device(numbers({4}));
+    const at::Tensor wide = on_device(numbers({4}, at::kDouble));
+    for (int i = 0; i < 3; ++i) {
+      const int64_t before = copies();
+      const at::Tensor halves = x.div(2.5);
+      const at::Tensor counts = x.div(4);
+      const at::Tensor wider = wide.div(at::full({}, 3, at::dtype(at::kInt)));
+      EXPECT_EQ(copies(), before) << "nothing is uploaded";
+      expect_same(halves, numbers({4}).div(2.5));
+      expect_same(counts, numbers({4}).div(4));
+      expect_same(wider, numbers({4}, at::kDouble).div(3));
+    }
+    EXPECT_EQ(seen("div.Tensor(").count, 9u);
+    EXPECT_EQ(seen_argument("div.Tensor(", 1).device, PLUG_HOST);
+    EXPECT_EQ(seen_argument("div.Tensor(", 1).ndim, 0);
+    EXPECT_EQ(seen_argument("div.Tensor(", 1).dtype, PLUG_F64);
+    x.div(2.5);
+    EXPECT_EQ(seen_argument("div.Tensor(", 1).dtype, PLUG_F32);
+    const at::Tensor whole = on_device(numbers({4}, at::kLong));
+    same_as_cpu([](Tensors t) { return t[0].div(2); }, {numbers({4}, at::kLong)});
+    EXPECT_EQ(seen_argument("div.Tensor(", 0).dtype, PLUG_F32) << "an integer's quotient is a fraction";
+    EXPECT_EQ(seen_argument("div.Tensor(", 1).dtype, PLUG_F32);
+    at::Tensor y = x.clone();
+    y.div_(2.5);
+    expect_same(y, numbers({4}).div(2.5));
+    const at::Tensor image = numbers({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
+    expect_same(on_device(image).div(2), image.div(2));
+    EXPECT_EQ(seen_argument("div.Tensor(", 1).ndim, 0);
+  });
+}
+
+TEST(KernelInputs, new_shapes_with_a_number_need_no_upload) {
+  on_kernels([] {
+    std::vector<at::Tensor> given;
+    for (int64_t i = 1; i < 12; ++i) given.push_back(on_device(numbers({i, 2})));
+    const int64_t before = copies();
+    for (const at::Tensor& x : given) x.div(2.5);
+    EXPECT_EQ(copies(), before);
+    EXPECT_EQ(seen_argument("div.Tensor(", 1).dtype, PLUG_F32);
+    expect_same(given[5].div(2.5), numbers({6, 2}).div(2.5));
+  });
+}
+
+TEST(KernelInputs, a_number_that_has_a_dtype_the_device_lacks_is_converted_for_a_kernel_of_mixed_dtypes) {
+  ::setenv("TORCHPLUG_KERNELS_FLOAT_ONLY", "1", 1);
+  on_kernels([] {
+    expect_same(on_device(numbers({4})).mul(2.5), numbers({4}).mul(2.5));
+    EXPECT_EQ(seen("mul.Tensor(").count, 1u);
+    EXPECT_EQ(seen_argument("mul.Tensor(", 1).dtype, PLUG_F32);
+  });
+  ::unsetenv("TORCHPLUG_KERNELS_FLOAT_ONLY");
+}
+
+TEST(KernelInputs, calls_of_pointwise_kernels_say_in_which_dtype_to_compute) {
+  on_kernels([] {
+    const at::Tensor whole = on_device(numbers({4}, at::kInt));
+    for (int i = 0; i < 2; ++i) {
+      expect_same(whole.eq(2.5), numbers({4}, at::kInt).eq(2.5));
+      EXPECT_EQ(seen("eq.Scalar(").compute, PLUG_F32);
+      EXPECT_EQ(seen_argument("eq.Scalar(", 0).dtype, PLUG_F32);
+      EXPECT_EQ(seen_result("eq.Scalar(").dtype, PLUG_BOOL);
+    }
+    expect_same(whole.eq(1), numbers({4}, at::kInt).eq(1));
+    EXPECT_EQ(seen("eq.Scalar(").compute, PLUG_I32);
+    EXPECT_EQ(seen_argument("eq.Scalar(", 0).dtype, PLUG_I32);
+    whole.mul(on_device(numbers({4}, at::kDouble)));
+    EXPECT_EQ(seen("mul.Tensor(").compute, PLUG_F64);
+    whole.add(whole, 2);
+    EXPECT_EQ(seen("add.Tensor(").compute, PLUG_I32) << "alpha is no operand";
+    const at::Tensor matrix = on_device(numbers({2, 2}));
+    matrix.mm(matrix);
+    EXPECT_EQ(seen("mm(").compute, 0u);
+  });
+}
+
+TEST(KernelInputs, calls_have_the_schema_of_the_operator_as_it_was_called) {
+  on_kernels([] {
+    at::Tensor x = on_device(numbers({4}));
+    x.relu();
+    EXPECT_STREQ(seen("relu(").schema, "aten::relu(Tensor self) -> Tensor");
+    x.relu_();
+    EXPECT_STREQ(seen("relu(").schema, "aten::relu_(Tensor(a!) self) -> Tensor(a!)");
+  });
+}
+
+TEST(KernelInputs, a_kernel_may_have_dtypes_of_its_own) {
+  on_kernels([] {
+    expect_close(on_device(numbers({4}, at::kDouble)).exp(), numbers({4}, at::kDouble).exp());
+    EXPECT_EQ(seen("exp(").count, 1u);
+    expect_close(on_device(numbers({4})).exp(), numbers({4}).exp());
+    EXPECT_EQ(seen("exp(").count, 1u);
+    EXPECT_EQ(ledger_count("aten::exp", Way::kStage, Reason::kKernelInputDtype), 1u);
+  });
+  ::setenv("TORCHPLUG_KERNELS_FLOAT_ONLY", "1", 1);
+  on_kernels([] {
+    expect_close(on_device(numbers({4}, at::kDouble)).exp(), numbers({4}, at::kDouble).exp());
+    EXPECT_EQ(seen("exp(").count, 1u) << "whatever the device's are";
+  });
+  ::unsetenv("TORCHPLUG_KERNELS_FLOAT_ONLY");
+}
+
 TEST(KernelInputs, on_the_host_that_are_no_numbers_are_refused) {
   on_kernels([] {
     const std::string text = error_of([] { on_device(numbers({4})).mul(numbers({4})); });

@@ -13,7 +13,9 @@ typedef double complex number;
 
 static uint64_t rng_answers;
 static int64_t allocations;
+static int64_t copies;
 
+int64_t kernels_copies(void) { return copies; }
 uint64_t kernels_rng_answers(void) { return rng_answers; }
 int64_t kernels_allocations(void) { return allocations; }
 
@@ -383,6 +385,71 @@ static plug_status batch_norm(const plug_call *call) {
   return PLUG_OK;
 }
 
+/* ------------------------- numbers, lists, dtypes ------------------------- */
+
+/* Of one dtype, with a number in host memory. */
+static plug_status divide(const plug_call *call) {
+  const plug_tensor *a = arg(call, 0), *b = arg(call, 1), *out = result(call, 0);
+  for (int64_t i = 0; i < count_of(out); i++)
+    store(out, i, load(a, a->ndim == 0 ? 0 : i) / load(b, b->ndim == 0 ? 0 : i));
+  return PLUG_OK;
+}
+
+static plug_status equal_to(const plug_call *call) {
+  for (int64_t i = 0; i < count_of(arg(call, 0)); i++)
+    store(result(call, 0), i, load(arg(call, 0), i) == scalar_of(&call->args[1]));
+  return PLUG_OK;
+}
+
+/* Of float64 alone. */
+static plug_status exponential(const plug_call *call) {
+  for (int64_t i = 0; i < count_of(arg(call, 0)); i++)
+    store(result(call, 0), i, cexp(load(arg(call, 0), i)));
+  return PLUG_OK;
+}
+
+/* Into tensors that are there, along the first dimension. */
+static plug_status split(const plug_call *call) {
+  const plug_value *list = &call->results[0];
+  int64_t read = 0;
+  if (call->args[2].as.i != 0)
+    return fail(PLUG_UNSUPPORTED, "only the first dimension is split");
+  for (uint32_t t = 0; t < list->count; t++) {
+    for (int64_t i = 0; i < count_of(&list->as.tensors[t]); i++)
+      store(&list->as.tensors[t], i, load(arg(call, 0), read++));
+  }
+  return PLUG_OK;
+}
+
+/* Into tensors that it shapes one by one, each with room between its elements. */
+static plug_status unbind(const plug_call *call) {
+  const plug_tensor *in = arg(call, 0);
+  const int64_t stride = 2;
+  if (call->args[1].as.i != 0 || in->ndim != 2) return PLUG_UNSUPPORTED;
+  for (int64_t t = 0; t < in->sizes[0]; t++) {
+    plug_status status =
+        host->output(host, call, 0, in->dtype, 1, &in->sizes[1], &stride);
+    if (status != PLUG_OK) return status;
+    for (int64_t i = 0; i < in->sizes[1]; i++)
+      store(&result(call, 0)[t], i * stride, load(in, t * in->sizes[1] + i));
+  }
+  return PLUG_OK;
+}
+
+/* Results that are shaped twice, or wrongly. */
+static plug_status misshape(const plug_call *call) {
+  const int64_t size = 1, negative = -1;
+  plug_status status = host->output(host, call, 1, PLUG_F32, 1, &size, NULL);
+  if (status == PLUG_INVALID)
+    status = host->output(host, call, 0, PLUG_F32, 1, &negative, NULL);
+  if (status == PLUG_INVALID)
+    status = host->output(host, call, 0, PLUG_F32, 1, &size, &negative);
+  if (status != PLUG_INVALID) return fail(PLUG_INTERNAL, "it was not refused");
+  status = host->output(host, call, 0, PLUG_F32, 1, &size, NULL);
+  if (status != PLUG_OK) return status;
+  return host->output(host, call, 0, PLUG_F32, 1, &size, NULL);
+}
+
 /* Declines every call: for looking at the arguments. */
 static plug_status look(const plug_call *call) {
   (void)call;
@@ -431,6 +498,12 @@ static plug_status device_info(int32_t device, plug_device_info *info) {
   return status;
 }
 
+static plug_status copy(int32_t device, plug_stream stream, const plug_mem *dst,
+                        const plug_mem *src, uint64_t bytes) {
+  copies++;
+  return base_copy(device, stream, dst, src, bytes);
+}
+
 static plug_status mem_alloc(int32_t device, uint64_t bytes, void **base) {
   const plug_status status = base_alloc(device, bytes, base);
   allocations += status == PLUG_OK;
@@ -448,11 +521,14 @@ static plug_status mem_free(int32_t device, void *base) {
   (PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_BROADCAST | PLUG_ACCEPTS_MIXED | \
    PLUG_ACCEPTS_ALIAS | PLUG_ACCEPTS_HOST_SCALAR | PLUG_ACCEPTS_LAZY_BITS)
 
+static const plug_dtype doubles[] = {PLUG_F64};
+
 static struct entry {
   const char *schema;
   plug_kernel_fn fn;
   uint64_t accepts;
   uint64_t writes;
+  const plug_dtype *dtypes;
   seen_calls seen;
 } entries[] = {
     {.schema = "aten::relu(Tensor self) -> Tensor", .fn = relu},
@@ -500,6 +576,20 @@ static struct entry {
      .fn = look},
     {.schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
      .fn = look},
+    {.schema = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor",
+     .fn = divide,
+     .accepts = PLUG_ACCEPTS_HOST_SCALAR},
+    {.schema = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", .fn = equal_to},
+    {.schema = "aten::exp(Tensor self) -> Tensor", .fn = exponential, .dtypes = doubles},
+    {.schema = "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> "
+               "Tensor[]",
+     .fn = split},
+    {.schema = "aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]",
+     .fn = unbind,
+     .accepts = PLUG_SHAPES_OUTPUT},
+    {.schema = "aten::frac(Tensor self) -> Tensor",
+     .fn = misshape,
+     .accepts = PLUG_SHAPES_OUTPUT},
     /* With kernels.unfit set, also what fits no operator: unknown, an argument too many,
        no schema at all. */
     {.schema = "aten::an_operator_of_tomorrow(Tensor self) -> Tensor", .fn = look},
@@ -525,6 +615,8 @@ static plug_status record(const plug_call *call) {
   seen->flags = call->flags;
   seen->sequence = call->sequence;
   seen->arg_count = call->arg_count;
+  seen->compute = call->compute;
+  strncpy(seen->schema, call->schema, sizeof seen->schema - 1);
   seen->result_count = call->result_count;
   for (uint32_t i = 0; i < call->arg_count && i < SEEN_ARGS; i++)
     see_value(&call->args[i], &seen->args[i]);
@@ -540,9 +632,15 @@ plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out)
   runtime.device_info = device_info;
   runtime.mem_alloc = mem_alloc;
   runtime.mem_free = mem_free;
+  runtime.copy = copy;
   for (int i = 0; i < kEntries; i++) {
-    list[i] = (plug_kernel){entries[i].schema, record, &list[i], entries[i].accepts,
-                            entries[i].writes};
+    list[i] = (plug_kernel){.schema = entries[i].schema,
+                            .fn = record,
+                            .user = &list[i],
+                            .accepts = entries[i].accepts,
+                            .writes = entries[i].writes,
+                            .dtypes = entries[i].dtypes,
+                            .dtype_count = entries[i].dtypes ? 1 : 0};
   }
   add_kernels(list, host->option(host, "kernels.unfit") ? kEntries : kEntries - kUnfit);
   *out = &module;

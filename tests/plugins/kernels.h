@@ -39,6 +39,8 @@ typedef struct seen_calls {
   uint32_t arg_count;
   uint32_t result_count;
   plug_status status;
+  plug_dtype compute;
+  char schema[128]; /* how it begins */
   seen_value args[SEEN_ARGS];
   seen_value results[SEEN_RESULTS];
 } seen_calls;
@@ -49,6 +51,9 @@ PLUG_EXPORT const seen_calls *kernels_seen(const char *beginning);
 
 /* How often host->rng gave the kernel of uniform an answer, whatever it was. */
 PLUG_EXPORT uint64_t kernels_rng_answers(void);
+
+/* Copies that the runtime was asked for. */
+PLUG_EXPORT int64_t kernels_copies(void);
 
 /* Device memory given out and not yet taken back, in allocations. */
 PLUG_EXPORT int64_t kernels_allocations(void);

@@ -40,9 +40,12 @@ c10::TypeKind kind_of(const c10::TypePtr& type) {
   return optional != nullptr ? optional->getElementType()->kind() : type->kind();
 }
 
-std::optional<size_t> find_argument(const FunctionSchema& schema, const std::string& name) {
+// `with_outputs`: also among those that an out form is given to write into.
+std::optional<size_t> find_argument(const FunctionSchema& schema, const std::string& name,
+                                    bool with_outputs) {
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
-    if (schema.arguments()[i].name() == name && !schema.arguments()[i].is_out()) return i;
+    const Argument& argument = schema.arguments()[i];
+    if (argument.name() == name && (with_outputs || !argument.is_out())) return i;
   }
   return std::nullopt;
 }
@@ -50,8 +53,9 @@ std::optional<size_t> find_argument(const FunctionSchema& schema, const std::str
 // Fills in the arguments; says in words why it cannot.
 std::string fit_arguments(const FunctionSchema& kernel, const FunctionSchema& torch, Binding& binding) {
   std::vector<bool> used(torch.arguments().size(), false);
+  const bool names_itself = binding.operator_handle == binding.functional_handle;
   for (const Argument& argument : kernel.arguments()) {
-    const auto place = find_argument(torch, argument.name());
+    const auto place = find_argument(torch, argument.name(), names_itself);
     if (!place) return "PyTorch's has no argument '" + argument.name() + "'";
     Fit fitted = fit(argument.real_type(), torch.arguments()[*place].real_type());
     if (fitted == Fit::kNo) fitted = fit(argument.type(), torch.arguments()[*place].type());
@@ -61,8 +65,9 @@ std::string fit_arguments(const FunctionSchema& kernel, const FunctionSchema& to
     binding.types.push_back(kind_of(argument.real_type()));
     binding.needs_value.push_back(fitted == Fit::kWidened);
     const size_t index = binding.argument_of.size() - 1;
-    // What an in-place form writes is its result.
-    const bool is_marked = binding.form != Form::kInPlace && argument.alias_info() != nullptr &&
+    binding.is_output.push_back(torch.arguments()[*place].is_out());
+    // What an in-place or out form writes is its result.
+    const bool is_marked = binding.form == Form::kFunctional && argument.alias_info() != nullptr &&
                            argument.alias_info()->isWrite();
     binding.writes.push_back(is_marked || (index < 64 && (binding.kernel->writes >> index & 1) != 0));
   }
@@ -93,11 +98,19 @@ std::string fit_form(const FunctionSchema& kernel, Binding& binding) {
   if (binding.form != Form::kFunctional && binding.out_arguments.size() != kernel.returns().size()) {
     return "it writes a different number of tensors";
   }
-  const auto is_list = [](const Argument& result) {
-    return result.type()->kind() == c10::TypeKind::ListType;
-  };
-  if (std::any_of(kernel.returns().begin(), kernel.returns().end(), is_list)) return "it returns a list";
-  return kernel.returns().size() == torch.returns().size() ? "" : "the number of results differs";
+  if (kernel.returns().size() != torch.returns().size()) return "the number of results differs";
+  for (size_t i = 0; i < kernel.returns().size(); ++i) {
+    if (result_kinds(kernel)[i] != binding.results[i])
+      return "result " + std::to_string(i) + " has another type";
+    if (binding.results[i] == ResultKind::kOther)
+      return "plug.h has no form for result " + std::to_string(i) + ", a " + torch.returns()[i].type()->str();
+  }
+  return "";
+}
+
+bool is_out_form(const FunctionSchema& schema) {
+  return std::any_of(schema.arguments().begin(), schema.arguments().end(),
+                     [](const Argument& argument) { return argument.is_out(); });
 }
 
 bool writes_a_return(const FunctionSchema& schema) {
@@ -106,13 +119,26 @@ bool writes_a_return(const FunctionSchema& schema) {
   });
 }
 
+// The argument that is returned as the result.
+size_t argument_returned(const FunctionSchema& schema, const Argument& result) {
+  if (result.alias_info() == nullptr) return kNoArgument;
+  for (size_t i = 0; i < schema.arguments().size(); ++i) {
+    const auto* alias = schema.arguments()[i].alias_info();
+    if (alias != nullptr && alias->beforeSets() == result.alias_info()->beforeSets()) return i;
+  }
+  return kNoArgument;
+}
+
+bool gives_view(const FunctionSchema& schema) {
+  return std::any_of(schema.returns().begin(), schema.returns().end(), [](const Argument& result) {
+    return result.alias_info() != nullptr && !result.alias_info()->isWrite();
+  });
+}
+
 // For a form that writes its result into an argument, the functional operator, if there is one.
 std::optional<OperatorHandle> find_functional(const OperatorHandle& written) {
   const OperatorName& name = written.operator_name();
-  const auto& arguments = written.schema().arguments();
-  const bool is_out =
-      std::any_of(arguments.begin(), arguments.end(), [](const Argument& a) { return a.is_out(); });
-  if (!is_out) {
+  if (!is_out_form(written.schema())) {
     return c10::Dispatcher::singleton().findSchema(
         {name.name.substr(0, name.name.size() - 1), name.overload_name});
   }
@@ -124,10 +150,35 @@ std::optional<OperatorHandle> find_functional(const OperatorHandle& written) {
   return std::nullopt;
 }
 
+bool is_plain_type(const c10::Type& type) {
+  switch (type.kind()) {
+    case c10::TypeKind::TensorType:
+    case c10::TypeKind::NumberType:
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::StringType:
+    case c10::TypeKind::DeviceObjType:
+    case c10::TypeKind::GeneratorType:
+    case c10::TypeKind::ScalarTypeType:
+    case c10::TypeKind::LayoutType:
+    case c10::TypeKind::MemoryFormatType:
+    case c10::TypeKind::SymIntType: return true;
+    case c10::TypeKind::OptionalType:
+    case c10::TypeKind::ListType: return is_plain_type(*type.containedType(0));
+    default: return false;
+  }
+}
+
 // Why a kernel cannot be bound to an operator, whatever its arguments; nothing if it can.
 std::string find_obstacle(const OperatorHandle& named) {
-  if (named.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd))
+  if (gives_view(named.schema()))
+    return "its result is a view of an argument, which torchplug makes for every device";
+  // With a gradient of its own it is differentiable without what it is composed of.
+  if (named.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+      !named.hasKernelForDispatchKey(c10::DispatchKey::Autograd)) {
     return "PyTorch implements this operator by others, through which it is differentiable; bind those";
+  }
   if (!writes_a_return(named.schema())) return "";
   if (const auto functional = find_functional(named)) {
     return "it writes its result into an argument; bind the functional operator, " +
@@ -136,10 +187,11 @@ std::string find_obstacle(const OperatorHandle& named) {
   return "";
 }
 
-// The forms that a kernel for the operator serves. An in-place operator that has no functional form is its
-// own.
+// The forms that a kernel for the operator serves. One that writes its result and has no functional form is
+// its own.
 std::vector<std::pair<OperatorHandle, Form>> find_forms(const OperatorHandle& named) {
-  if (writes_a_return(named.schema())) return {{named, Form::kInPlace}};
+  if (writes_a_return(named.schema()))
+    return {{named, is_out_form(named.schema()) ? Form::kOut : Form::kInPlace}};
   std::vector<std::pair<OperatorHandle, Form>> forms{{named, Form::kFunctional}};
   const OperatorName& name = named.operator_name();
   if (const auto in_place = c10::Dispatcher::singleton().findSchema({name.name + "_", name.overload_name}))
@@ -149,6 +201,15 @@ std::vector<std::pair<OperatorHandle, Form>> find_forms(const OperatorHandle& na
 }
 
 }  // namespace
+
+Binding::Binding(const plug_kernel& given, const OperatorHandle& called, const OperatorHandle& functional,
+                 Form of)
+    : kernel(&given),
+      operator_handle(called),
+      functional_handle(functional),
+      form(of),
+      accepts(given.accepts),
+      results(result_kinds(functional.schema())) {}
 
 void report_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why) {
   {
@@ -182,7 +243,7 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
   }
   std::vector<Binding> bindings;
   for (const auto& [handle, form] : find_forms(*named)) {
-    Binding binding{&kernel, handle, *named, form, {}, {}, {}, {}, {}, {}};
+    Binding binding(kernel, handle, *named, form);
     const std::string problem = fit_form(*parsed, binding);
     if (problem.empty()) {
       bindings.push_back(std::move(binding));
@@ -192,6 +253,34 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
     }
   }
   return bindings;
+}
+
+bool has_plug_form(const FunctionSchema& schema) {
+  const auto has_form = [](const Argument& argument) { return is_plain_type(*argument.real_type()); };
+  const auto results = result_kinds(schema);
+  return std::all_of(schema.arguments().begin(), schema.arguments().end(), has_form) &&
+         std::find(results.begin(), results.end(), ResultKind::kOther) == results.end();
+}
+
+Binding bind_any(const plug_kernel& any, const OperatorFacts& facts) {
+  constexpr uint64_t kEverything = PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_BROADCAST | PLUG_ACCEPTS_MIXED |
+                                   PLUG_ACCEPTS_ALIAS | PLUG_ACCEPTS_HOST_SCALAR | PLUG_ACCEPTS_LAZY_BITS;
+  const FunctionSchema& schema = facts.handle.schema();
+  Binding binding(any, facts.handle, facts.handle, Form::kFunctional);
+  binding.accepts = kEverything | (any.accepts & PLUG_SHAPES_OUTPUT);
+  binding.is_any = true;
+  for (size_t i = 0; i < schema.arguments().size(); ++i) {
+    binding.argument_of.push_back(i);
+    binding.types.push_back(kind_of(schema.arguments()[i].real_type()));
+    binding.needs_value.push_back(false);
+    binding.writes.push_back(facts.writes[i]);
+    binding.is_output.push_back(false);
+  }
+  if (!writes_a_return(schema)) return binding;
+  binding.form = Form::kAsCalled;
+  for (const Argument& result : schema.returns())
+    binding.out_arguments.push_back(argument_returned(schema, result));
+  return binding;
 }
 
 }  // namespace torchplug::aten

@@ -1,13 +1,7 @@
 #include "aten/kernel/bound_kernel.h"
 
-#include <c10/util/strides.h>
-
 #include <ATen/MemoryOverlap.h>
-#include <ATen/core/enum_tag.h>
 #include <ATen/native/Resize.h>
-#include <ATen/native/TypeProperties.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/ones.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -17,29 +11,11 @@
 #include "aten/tensor/device_tensor.h"
 #include "aten/tensor/strides.h"
 #include "base/dtype.h"
+#include "base/immortal.h"
 #include "runtime/capture.h"
 
 namespace torchplug::aten {
 namespace {
-
-// The dtype in which a pointwise operator computes.
-at::ScalarType common_dtype(Arguments arguments, const std::vector<OutputShape>& outputs) {
-  at::native::ResultTypeState state{};
-  for (const c10::IValue& value : arguments) {
-    for_each_tensor(value, [&](const at::Tensor& tensor) {
-      state = at::native::update_result_type_state(tensor, state);
-    });
-  }
-  const at::ScalarType promoted = at::native::result_type(state);
-  const bool computes_in_floats = !outputs.empty() && c10::isFloatingType(outputs[0].dtype) &&
-                                  c10::isIntegralType(promoted, /*includeBool=*/true);
-  return computes_in_floats ? outputs[0].dtype : promoted;
-}
-
-bool is_held(const DeviceInfo& info, at::ScalarType type) {
-  const auto dtype = to_plug_dtype(type);
-  return dtype && info.holds(*dtype);
-}
 
 at::Tensor prepare(const at::Tensor& given, const InputPlan& plan, const Stream& stream) {
   if (plan.is_ready) return given;
@@ -60,51 +36,41 @@ bool takes_arguments_as_they_are(const Binding& binding) {
     if (binding.argument_of[i] != i || binding.writes[i]) return false;
   }
   return binding.argument_of.size() == binding.operator_handle.schema().arguments().size() &&
-         binding.functional_handle.schema().returns().size() == 1;
+         binding.results.size() == 1 && binding.results[0] == ResultKind::kTensor;
 }
 
 bool needs_room(const Binding& binding) {
-  const size_t tensors = binding.argument_of.size() + binding.functional_handle.schema().returns().size();
+  const size_t tensors = binding.argument_of.size() + binding.results.size();
   const auto is_list = [](c10::TypeKind kind) { return kind == c10::TypeKind::ListType; };
   return tensors > KernelArguments::kTensorsInPlace ||
          std::any_of(binding.types.begin(), binding.types.end(), is_list);
 }
 
-// Whether the CPU has nothing against the dtypes of a pointwise call: asked with tensors of no elements.
-bool is_taken_by_cpu(const c10::OperatorHandle& handle, Arguments arguments) {
-  torch::jit::Stack stack(arguments.begin(), arguments.end());
-  for (c10::IValue& value : stack) {
-    replace_tensors(value, [](const at::Tensor& tensor) {
-      const at::TensorOptions options = tensor.options().device(at::kCPU);
-      at::Tensor asked = tensor.dim() == 0 ? at::ones({}, options) : at::empty({0}, options);
-      if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
-        asked.unsafeGetTensorImpl()->set_wrapped_number(true);
-      return asked;
-    });
-  }
-  try {
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
-    return true;
-  } catch (const c10::Error&) {
-    return false;
-  }
+// A single number, which has no dimensions to exchange, stays as it is.
+at::Tensor permuted(const at::Tensor& tensor, const std::vector<int64_t>& permutation) {
+  if (permutation.empty() || !tensor.defined() || tensor.dim() == 0) return tensor;
+  return tensor.permute(permutation);
 }
 
-at::Tensor permuted(const at::Tensor& tensor, const std::vector<int64_t>& permutation) {
-  if (permutation.empty() || !tensor.defined()) return tensor;
-  return tensor.permute(permutation);
+const char* kept_text(std::string text) { return immortal<std::string>(std::move(text))->c_str(); }
+
+KernelTarget target_of(const Binding& binding, const Module& module) {
+  const c10::OperatorHandle& called = binding.operator_handle;
+  return {module,
+          *binding.kernel,
+          kept_text(full_name(called.operator_name())),
+          kept_text(c10::toString(called.schema())),
+          binding.results,
+          !binding.is_own()};
 }
 
 }  // namespace
 
 BoundKernel::BoundKernel(Binding binding, const Module& module)
     : binding_(std::move(binding)),
-      module_(module),
-      name_(full_name(binding_.operator_handle.operator_name())),
-      functional_facts_(binding_.functional_handle),
+      planner_(binding_),
+      target_(target_of(binding_, module)),
       argument_count_(binding_.operator_handle.schema().arguments().size()),
-      is_pointwise_(binding_.functional_handle.hasTag(at::Tag::pointwise)),
       checks_arguments_(!binding_.unknown_arguments.empty() ||
                         std::find(binding_.needs_value.begin(), binding_.needs_value.end(), true) !=
                             binding_.needs_value.end()),
@@ -117,57 +83,99 @@ Reason BoundKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Stre
   if (checks_arguments_) {
     if (const Reason reason = check_arguments(arguments); reason != Reason::kNone) return reason;
   }
-  if (known == nullptr) known = plans_.peek(key);
-  std::shared_ptr<const BoundPlan> plan;
-  if (C10_LIKELY(known != nullptr)) {
-    plan = plans_.own(*known);
-  } else {
-    plan = make_plan(arguments, stream);
-    learn_kind(arguments, *plan);
-    plans_.insert(key, plan);
-  }
+  const std::shared_ptr<const BoundPlan> plan = find_plan(arguments, key, stream, known);
   if (plan->is_direct) return run_direct_boxed(stack, *plan, stream);
-  return plan->refusal == Reason::kNone ? run_prepared(stack, *plan, stream) : plan->refusal;
+  if (plan->refusal == Reason::kNone) return run_prepared(stack, *plan, stream);
+  return plan->refusal == Reason::kDeclined ? decline(plan->why) : plan->refusal;
 }
 
+bool BoundKernel::takes(Arguments arguments, const PlanKey& key, const Stream& stream) {
+  if (checks_arguments_ && check_arguments(arguments) != Reason::kNone) return false;
+  return find_plan(arguments, key, stream, nullptr)->refusal == Reason::kNone;
+}
+
+std::shared_ptr<const BoundPlan> BoundKernel::find_plan(Arguments arguments, const PlanKey& key,
+                                                        const Stream& stream, const BoundPlan* known) {
+  if (known == nullptr) known = plans_.peek(key);
+  if (C10_LIKELY(known != nullptr)) return plans_.own(*known);
+  std::shared_ptr<BoundPlan> plan = planner_.make(arguments, stream);
+  const bool is_asked = plan->refusal == Reason::kNone && !plan->is_empty;
+  if (is_asked && binding_.kernel->prepare != nullptr) prepare_plan(arguments, *plan, stream);
+  learn_kind(arguments, *plan);
+  return plans_.insert_first(key, std::move(plan));
+}
+
+void BoundKernel::prepare_plan(Arguments arguments, BoundPlan& plan, const Stream& stream) const {
+  Given given(stream.device());
+  give(arguments, plan, stream, given);
+  KernelCall call(target_, plan, stream, given.values.results());
+  void* state = nullptr;
+  take_plugin_error();
+  const plug_status status =
+      call.prepare(given.values.arguments(), call_flags(!planner_.is_pointwise()), &state);
+  if (status == PLUG_UNSUPPORTED && target_.may_decline) {
+    plan.refusal = Reason::kDeclined;
+    plan.why = take_plugin_error();
+    plan.is_direct = false;
+    return;
+  }
+  check(status, target_.title(), stream.device());
+  if (state != nullptr) {
+    plan.state = std::make_shared<KernelState>(target_.module, *binding_.kernel, state, stream.device());
+  }
+  planner_.finish(plan, call, arguments, stream);
+}
+
+// A kernel that prepares does so for each shape.
 void BoundKernel::learn_kind(Arguments arguments, const BoundPlan& plan) {
-  if (!functional_facts_.is_pointwise || !takes_all_ || !plan.is_direct) return;
+  const OperatorFacts& facts = planner_.facts();
+  if (!facts.is_pointwise || !takes_all_ || !plan.is_direct || binding_.kernel->prepare != nullptr) return;
   Operands operands;
   for (const c10::IValue& value : arguments) operands.add(value);
   const c10::TensorImpl* common = operands.common();
   if (common == nullptr || !plan.outputs[0].looks_like(*common)) return;
   auto kind = std::make_shared<BoundKind>();
   kind->dtype = plan.outputs[0].dtype;
-  const OperatorFacts& facts = functional_facts_;
+  kind->compute = plan.compute;
+  kind->number_dtype = plan.number_dtype;
   kinds_.insert(PlanKey(arguments, facts.numbers, facts.is_number, KeyOf::kKind), std::move(kind));
 }
 
-void BoundKernel::note_unplanned(const PlanKey& key, const at::Tensor& output) {
+void BoundKernel::note_unplanned(const PlanKey& key, const at::Tensor& output, const BoundKind& kind) {
   if (!unplanned_.has_met(key)) return;
   auto plan = std::make_shared<BoundPlan>();
   plan->is_direct = true;
+  plan->compute = kind.compute;
+  plan->number_dtype = kind.number_dtype;
   plan->outputs.push_back(OutputShape::of(output));
   plan->kernel_strides.emplace_back();
   plans_.insert(key, std::move(plan));
 }
 
 Reason BoundKernel::run_direct(std::span<const plug_value> arguments, std::span<plug_value> results,
-                               Declined& declined, const Stream& stream,
+                               const AlikeCalls& alike, const Stream& stream,
                                const at::Generator& generator) const {
-  KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, results);
+  KernelCall call(target_, alike, stream, results);
   if (C10_UNLIKELY(generator.defined())) call.set_generator(generator);
-  if (C10_UNLIKELY(binding_.own != nullptr)) call.forbid_declining();
-  return run_kernel(call, arguments, declined, stream);
+  return run_kernel(call, arguments, alike, stream);
+}
+
+Reason BoundKernel::decline(const std::string& why) const {
+  if (account_ != nullptr) account_->explain(why);
+  return Reason::kDeclined;
 }
 
 // PLUG_UNSUPPORTED is remembered.
-Reason BoundKernel::run_kernel(KernelCall& call, std::span<const plug_value> arguments, Declined& declined,
-                               const Stream& stream) const {
-  if (any_capture() && module_.emulated_capture != nullptr && declined && is_capturing(stream))
+Reason BoundKernel::run_kernel(KernelCall& call, std::span<const plug_value> arguments,
+                               const AlikeCalls& alike, const Stream& stream) const {
+  if (any_capture() && target_.module.emulated_capture != nullptr && alike.was_declined &&
+      is_capturing(stream)) {
     return Reason::kDeclined;
-  if (C10_LIKELY(call.run(arguments, call_flags(!is_pointwise_)) != PLUG_UNSUPPORTED)) return Reason::kNone;
-  declined = true;
-  return Reason::kDeclined;
+  }
+  if (C10_LIKELY(call.run(arguments, call_flags(!planner_.is_pointwise())) != PLUG_UNSUPPORTED))
+    return Reason::kNone;
+  alike.was_declined = true;
+  return decline(take_plugin_error());
 }
 
 Reason BoundKernel::run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan,
@@ -175,6 +183,7 @@ Reason BoundKernel::run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& 
   const Arguments arguments = torch::jit::last(stack, argument_count_);
   KernelArguments given(stream.device());
   if (needs_room_) given.reserve(arguments, plan.outputs.size());
+  given.convert_numbers_to(plan.number_dtype);
   for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
     given.add_argument(arguments[binding_.argument_of[i]], binding_.types[i], binding_.writes[i]);
   }
@@ -183,8 +192,7 @@ Reason BoundKernel::run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& 
     outputs.push_back(empty_on(stream, shape));
     given.add_result(outputs.back());
   }
-  const Reason reason =
-      run_direct(given.arguments(), given.results(), plan.was_declined, stream, given.generator());
+  const Reason reason = run_direct(given.arguments(), given.results(), plan, stream, given.generator());
   if (reason != Reason::kNone) return reason;
   torch::jit::drop(stack, argument_count_);
   for (at::Tensor& output : outputs) stack.emplace_back(std::move(output));
@@ -196,41 +204,98 @@ Reason BoundKernel::run_prepared(torch::jit::Stack& stack, const BoundPlan& plan
   const Arguments arguments = torch::jit::last(stack, argument_count_);
   ensure_open(stream.device());
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  KernelArguments given(stream.device());
-  given.reserve(arguments, binding_.functional_handle.schema().returns().size());
-  // Prepared inputs stay alive until the kernel has been enqueued; after that the stream's order does.
-  c10::SmallVector<c10::IValue, 8> prepared;
-  const bool as_given = plan.inputs_ready && plan.permutation.empty();
-  size_t next_tensor = 0;
-  for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
-    const c10::IValue* argument = &arguments[binding_.argument_of[i]];
-    if (!as_given) {
-      prepared.push_back(*argument);
-      replace_tensors(prepared.back(), [&](const at::Tensor& tensor) {
-        return permuted(prepare(tensor, plan.inputs[next_tensor++], stream), plan.permutation);
-      });
-      argument = &prepared.back();
-    }
-    given.add_argument(*argument, binding_.types[i], binding_.writes[i]);
-  }
-  const auto outputs = choose_outputs(arguments, plan, stream);
-  // Borrowed sizes and strides have to outlive the call.
-  c10::SmallVector<at::Tensor, 4> shown;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const c10::IValue* returned = returned_argument(i, as_given ? arguments : Arguments(prepared));
-    shown.push_back(returned != nullptr ? returned->toTensor() : permuted(outputs[i], plan.permutation));
-    given.add_result(shown.back());
-  }
-  KernelCall call(module_, *binding_.kernel, name_.c_str(), stream, given.results());
-  if (given.generator().defined()) call.set_generator(given.generator());
-  if (binding_.own != nullptr) call.forbid_declining();
+  Given given(stream.device());
+  give(arguments, plan, stream, given);
+  KernelCall call(target_, plan, stream, given.values.results());
+  if (given.values.generator().defined()) call.set_generator(given.values.generator());
   if (!plan.is_empty) {
-    const Reason reason = run_kernel(call, given.arguments(), plan.was_declined, stream);
+    const Reason reason = run_kernel(call, given.values.arguments(), plan, stream);
     if (reason != Reason::kNone) return reason;
   }
-  if (!plan.inputs_ready) write_back(arguments, prepared);
-  finish(stack, call, given.results(), outputs, plan);
+  if (!plan.inputs_ready) write_back(arguments, given.prepared);
+  finish(stack, call, given, plan);
   return Reason::kNone;
+}
+
+// The outputs first: one that is resized is among the arguments of some kernels.
+void BoundKernel::give(Arguments arguments, const BoundPlan& plan, const Stream& stream, Given& given) const {
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  given.values.reserve(arguments, plan.outputs.size());
+  for (size_t result = 0; result < binding_.results.size(); ++result) {
+    for (size_t i = 0; i < plan.count_of(result); ++i)
+      given.outputs.push_back(choose_output(result, given.outputs.size(), arguments, plan, stream));
+  }
+  // Borrowed sizes and strides have to outlive the call.
+  for (const at::Tensor& output : given.outputs) given.shown.push_back(permuted(output, plan.permutation));
+  give_arguments(arguments, plan, stream, given);
+  show_prepared_results(plan, given);
+  give_results(arguments, plan, given);
+}
+
+bool BoundKernel::is_returned_argument(size_t result) const {
+  return binding_.form == Form::kAsCalled && binding_.out_arguments[result] != kNoArgument;
+}
+
+// A result that is an argument which had to be prepared is what the kernel was given of it.
+void BoundKernel::show_prepared_results(const BoundPlan& plan, Given& given) const {
+  if (plan.inputs_ready) return;
+  size_t first = 0;
+  for (size_t result = 0; result < binding_.results.size(); ++result) {
+    if (is_returned_argument(result)) {
+      const c10::IValue& argument = given.prepared[binding_.out_arguments[result]];
+      if (argument.isTensor()) given.shown[first] = argument.toTensor();
+    }
+    first += plan.count_of(result);
+  }
+}
+
+// Prepared inputs stay alive until the kernel has been enqueued; after that the stream's order does.
+void BoundKernel::give_arguments(Arguments arguments, const BoundPlan& plan, const Stream& stream,
+                                 Given& given) const {
+  const bool as_given = plan.inputs_ready && plan.permutation.empty();
+  given.values.convert_numbers_to(plan.number_dtype);
+  given.prepared.reserve(binding_.argument_of.size());
+  size_t next_tensor = 0;
+  for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
+    const size_t place = binding_.argument_of[i];
+    const c10::IValue* argument = &arguments[place];
+    if (binding_.is_output[i]) {
+      const auto result = std::find(binding_.out_arguments.begin(), binding_.out_arguments.end(), place);
+      const auto index = static_cast<size_t>(result - binding_.out_arguments.begin());
+      given.prepared.emplace_back(given.shown[index]);
+      argument = &given.prepared.back();
+      ++next_tensor;
+    } else if (!as_given) {
+      given.prepared.push_back(*argument);
+      replace_tensors(given.prepared.back(), [&](const at::Tensor& tensor) {
+        return permuted(prepare(tensor, plan.inputs[next_tensor++], stream), plan.permutation);
+      });
+      argument = &given.prepared.back();
+    } else {
+      given.prepared.emplace_back();
+    }
+    given.values.add_argument(*argument, binding_.types[i], binding_.writes[i] || binding_.is_output[i]);
+  }
+}
+
+void BoundKernel::give_results(Arguments arguments, const BoundPlan& plan, Given& given) const {
+  const c10::ArrayRef<at::Tensor> shown(given.shown);
+  size_t next = 0;
+  for (size_t i = 0; i < binding_.results.size(); ++i) {
+    const ResultKind kind = binding_.results[i];
+    const size_t count = plan.count_of(i);
+    if (is_number(kind)) {
+      const bool has_tensor =
+          !arguments.empty() && arguments[0].isTensor() && arguments[0].toTensor().defined();
+      given.values.add_number(
+          open_number(kind, has_tensor ? arguments[0].toTensor().scalar_type() : at::kDouble));
+    } else if (kind == ResultKind::kTensors && !plan.is_open) {
+      given.values.add_result_list(shown.slice(next, count));
+    } else {
+      given.values.add_result(count == 0 ? at::Tensor() : shown[next]);
+    }
+    next += count;
+  }
 }
 
 // What the kernel wrote of an argument that had to be prepared for it reaches the caller's tensor.
@@ -247,11 +312,6 @@ void BoundKernel::write_back(Arguments arguments, Arguments prepared) const {
   }
 }
 
-const c10::IValue* BoundKernel::returned_argument(size_t result, Arguments arguments) const {
-  if (binding_.own == nullptr || !binding_.own->arguments[result]) return nullptr;
-  return &arguments[*binding_.own->arguments[result]];
-}
-
 Reason BoundKernel::check_arguments(Arguments arguments) const {
   for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
     if (binding_.needs_value[i] && arguments[binding_.argument_of[i]].isNone()) return Reason::kArguments;
@@ -264,154 +324,30 @@ Reason BoundKernel::check_arguments(Arguments arguments) const {
   return Reason::kNone;
 }
 
-std::shared_ptr<BoundPlan> BoundKernel::make_plan(Arguments arguments, const Stream& stream) const {
-  auto plan = std::make_shared<BoundPlan>();
-  if (binding_.own != nullptr) {
-    plan->outputs = binding_.own->shape(arguments);
-    plan_outputs(*plan);
-    plan_inputs(arguments, *plan);
-    plan->is_direct = can_go_directly(*plan);
-    return plan;
-  }
-  const DeviceInfo& info = device_info(stream.device());
-  for (const c10::IValue& value : arguments) {
-    for_each_tensor(value, [&](const at::Tensor& tensor) {
-      const auto dtype = to_plug_dtype(tensor.scalar_type());
-      const bool converted =
-          tensor.unsafeGetTensorImpl()->is_wrapped_number() && !accepts(PLUG_ACCEPTS_MIXED);
-      if (!converted && (!dtype || !info.holds(*dtype))) plan->refusal = Reason::kInputDtype;
-      if (tensor.layout() != at::kStrided) plan->refusal = Reason::kArguments;
-    });
-  }
-  // A shape that data decide is for the kernel to find; index needs data for masks only.
-  if (functional_facts_.shape_needs_data && functional_facts_.returns_tensors &&
-      !accepts(PLUG_SHAPES_OUTPUT) && (!functional_facts_.takes_host_indices || has_mask(arguments))) {
-    plan->refusal = Reason::kArguments;
-  }
-  if (plan->refusal != Reason::kNone) return plan;
-  const size_t input_count = functional_facts_.argument_count;
-  if (accepts(PLUG_SHAPES_OUTPUT)) {
-    plan->outputs.resize(functional_facts_.return_count, OutputShape::none());
-  } else {
-    plan->outputs = shape_any(functional_facts_, arguments.slice(0, input_count), stream);
-  }
-  if (!fits_outputs(arguments, *plan)) {
-    plan->refusal = Reason::kArguments;
-    return plan;
-  }
-  plan_outputs(*plan);
-  plan_inputs(arguments.slice(0, input_count), *plan);
-  plan_permutation(*plan);
-  for (const OutputShape& output : plan->outputs) {
-    // How integers are to be read has no form in plug.h: quantized results are the CPU's.
-    const bool is_quantized = c10::isQIntType(output.dtype);
-    const bool is_refused = output.is_tensor && (is_quantized || !is_held(info, output.dtype));
-    if (is_refused) plan->refusal = Reason::kResultDtype;
-  }
-  for (const InputPlan& input : plan->inputs) {
-    if (!is_held(info, input.dtype)) plan->refusal = Reason::kInputDtype;
-  }
-  const auto has_no_elements = [](const OutputShape& output) {
-    return std::find(output.sizes.begin(), output.sizes.end(), 0) != output.sizes.end();
-  };
-  plan->is_empty = is_pointwise_ && std::all_of(plan->outputs.begin(), plan->outputs.end(), has_no_elements);
-  plan->is_direct = can_go_directly(*plan);
-  return plan;
-}
-
-bool BoundKernel::can_go_directly(const BoundPlan& plan) const {
-  const auto is_new = [](const OutputShape& output) { return output.is_tensor; };
-  const auto is_final = [](const auto& kernel_strides) { return !kernel_strides; };
-  return plan.refusal == Reason::kNone && binding_.form == Form::kFunctional && !plan.is_empty &&
-         plan.inputs_ready && plan.permutation.empty() &&
-         std::all_of(plan.outputs.begin(), plan.outputs.end(), is_new) &&
-         std::all_of(plan.kernel_strides.begin(), plan.kernel_strides.end(), is_final);
-}
-
-// Some operators fill a tensor that overlaps itself, most refuse it; only pointwise ones cast their result to
-// the dtype of an out=, and not all of them. What is to be said to such a call, the CPU says.
-bool BoundKernel::fits_outputs(Arguments arguments, const BoundPlan& plan) const {
-  bool is_cast = false;
-  for (size_t i = 0; i < binding_.out_arguments.size(); ++i) {
-    const at::Tensor& target = arguments[binding_.out_arguments[i]].toTensor();
-    if (at::has_internal_overlap(target) == at::MemOverlap::Yes) return false;
-    if (plan.outputs[i].is_tensor && target.scalar_type() != plan.outputs[i].dtype) is_cast = true;
-  }
-  if (binding_.form != Form::kOut || !is_cast) return true;
-  return is_pointwise_ && is_taken_by_cpu(binding_.operator_handle, arguments);
-}
-
-// An output the kernel cannot write as it will be is written contiguous first and copied.
-void BoundKernel::plan_outputs(BoundPlan& plan) const {
-  for (const OutputShape& output : plan.outputs) {
-    std::optional<std::vector<int64_t>> strides;
-    const bool dense = is_dense(output.sizes, output.strides);
-    const bool as_is =
-        accepts(PLUG_ACCEPTS_STRIDED) ||
-        (dense && (accepts(PLUG_ACCEPTS_DENSE) || (is_pointwise_ && !accepts(PLUG_ACCEPTS_BROADCAST))));
-    const auto contiguous = c10::contiguous_strides(output.sizes);
-    if (!as_is && !same_strides(output.sizes, output.strides, contiguous)) {
-      strides = c10::IntArrayRef(contiguous).vec();
-    }
-    plan.kernel_strides.push_back(std::move(strides));
+// The arguments that the kernel reads.
+template <class Visit>
+void BoundKernel::for_each_input(Arguments arguments, Visit visit) const {
+  for (size_t i = 0; i < binding_.argument_of.size(); ++i) {
+    if (!binding_.is_output[i]) for_each_tensor(arguments[binding_.argument_of[i]], visit);
   }
 }
 
-void BoundKernel::plan_inputs(Arguments arguments, BoundPlan& plan) const {
-  const bool pointwise = is_pointwise_ && !plan.outputs.empty() && plan.outputs[0].is_tensor;
-  const at::ScalarType common = pointwise ? common_dtype(arguments, plan.outputs) : at::ScalarType::Undefined;
-  for (size_t place : binding_.argument_of) {
-    for_each_tensor(arguments[place], [&](const at::Tensor& tensor) {
-      InputPlan input{true, tensor.scalar_type(), tensor.sizes().vec(), std::nullopt};
-      if (pointwise && !accepts(PLUG_ACCEPTS_MIXED)) input.dtype = common;
-      if (pointwise && !accepts(PLUG_ACCEPTS_BROADCAST)) input.sizes = plan.outputs[0].sizes;
-      const bool is_host_scalar = !is_on_device(tensor);
-      if (!accepts(PLUG_ACCEPTS_STRIDED)) {
-        const bool keeps_order =
-            accepts(PLUG_ACCEPTS_DENSE) && !pointwise && tensor.is_non_overlapping_and_dense();
-        const bool like_output = pointwise && input.sizes == plan.outputs[0].sizes && !plan.kernel_strides[0];
-        if (like_output) {
-          input.strides = plan.outputs[0].strides;
-        } else if (!keeps_order) {
-          input.strides = c10::IntArrayRef(c10::contiguous_strides(input.sizes)).vec();
-        }
-      }
-      const bool bits = (tensor.is_conj() || tensor.is_neg()) && !accepts(PLUG_ACCEPTS_LAZY_BITS);
-      const bool placed = !is_host_scalar || accepts(PLUG_ACCEPTS_HOST_SCALAR);
-      input.is_ready = placed && !bits && input.dtype == tensor.scalar_type() &&
-                       tensor.sizes() == input.sizes &&
-                       (!input.strides || same_strides(input.sizes, tensor.strides(), *input.strides));
-      plan.inputs_ready = plan.inputs_ready && input.is_ready;
-      plan.inputs.push_back(std::move(input));
-    });
-  }
+// Resized as PyTorch does, if it comes with another shape.
+at::Tensor BoundKernel::argument_as_output(size_t result, size_t index, Arguments arguments,
+                                           const BoundPlan& plan) const {
+  const at::Tensor& target = arguments[binding_.out_arguments[result]].toTensor();
+  const OutputShape& shape = plan.outputs[index];
+  if (shape.is_tensor && target.sizes() != shape.sizes && at::native::resize_output(target, shape.sizes))
+    target.unsafeGetTensorImpl()->set_sizes_and_strides(shape.sizes, shape.strides);
+  return target;
 }
 
-// All tensors of the call then have the output's strides: the same order of dimensions makes all of
-// them contiguous, and a pointwise kernel cannot tell.
-void BoundKernel::plan_permutation(BoundPlan& plan) const {
-  const bool wanted = is_pointwise_ && !accepts(PLUG_ACCEPTS_STRIDED) && !accepts(PLUG_ACCEPTS_DENSE) &&
-                      !accepts(PLUG_ACCEPTS_BROADCAST) && !plan.outputs.empty() &&
-                      plan.outputs[0].is_tensor && !plan.kernel_strides[0];
-  if (!wanted) return;
-  const OutputShape& output = plan.outputs[0];
-  if (same_strides(output.sizes, output.strides, c10::contiguous_strides(output.sizes))) return;
-  plan.permutation = contiguous_order(output.strides);
-}
-
-c10::SmallVector<at::Tensor, 4> BoundKernel::choose_outputs(Arguments arguments, const BoundPlan& plan,
-                                                            const Stream& stream) const {
-  c10::SmallVector<at::Tensor, 4> outputs;
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    outputs.push_back(plan.outputs[i].is_tensor ? choose_output(i, arguments, plan, stream) : at::Tensor());
-  }
-  return outputs;
-}
-
-at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const BoundPlan& plan,
+at::Tensor BoundKernel::choose_output(size_t result, size_t index, Arguments arguments, const BoundPlan& plan,
                                       const Stream& stream) const {
   const OutputShape& shape = plan.outputs[index];
-  if (binding_.form != Form::kFunctional) {
+  if (is_returned_argument(result)) return argument_as_output(result, index, arguments, plan);
+  if (!shape.is_tensor) return {};
+  if (binding_.form == Form::kInPlace || binding_.form == Form::kOut) {
     const at::Tensor& target = arguments[binding_.out_arguments[index]].toTensor();
     if (binding_.form == Form::kOut && !is_argument(target, arguments)) {
       if (at::native::resize_output(target, shape.sizes)) {
@@ -422,11 +358,9 @@ at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const B
                   " doesn't match the broadcast shape ", at::IntArrayRef(shape.sizes));
     }
     at::assert_no_internal_overlap(target);
-    for (size_t place : binding_.argument_of) {
-      for_each_tensor(arguments[place], [&](const at::Tensor& input) {
-        if (is_on_device(input)) at::assert_no_partial_overlap(target, input);
-      });
-    }
+    for_each_input(arguments, [&](const at::Tensor& input) {
+      if (is_on_device(input)) at::assert_no_partial_overlap(target, input);
+    });
     TORCH_CHECK(c10::canCast(shape.dtype, target.scalar_type()), "result type ", c10::toString(shape.dtype),
                 " can't be cast to the desired output type ", c10::toString(target.scalar_type()));
     if (can_write_into(target, index, arguments, plan)) return target;
@@ -436,9 +370,9 @@ at::Tensor BoundKernel::choose_output(size_t index, Arguments arguments, const B
 }
 
 bool BoundKernel::is_argument(const at::Tensor& target, Arguments arguments) const {
-  return std::any_of(binding_.argument_of.begin(), binding_.argument_of.end(), [&](size_t place) {
-    return arguments[place].isTensor() && arguments[place].toTensor().is_same(target);
-  });
+  bool found = false;
+  for_each_input(arguments, [&](const at::Tensor& input) { found = found || input.is_same(target); });
+  return found;
 }
 
 // Whether the kernel may write a tensor of the caller's directly: it is laid out as planned and does
@@ -452,47 +386,49 @@ bool BoundKernel::can_write_into(const at::Tensor& target, size_t index, Argumen
       accepts(PLUG_ACCEPTS_STRIDED) && at::has_internal_overlap(target) != at::MemOverlap::Yes;
   if (!any_strides && !same_strides(shape.sizes, target.strides(), strides)) return false;
   bool is_free = true;
-  for (size_t place : binding_.argument_of) {
-    for_each_tensor(arguments[place], [&](const at::Tensor& input) {
-      if (!is_on_device(input) || !input.is_alias_of(target)) return;
-      const bool exact = at::get_overlap_status(input, target) == at::MemOverlapStatus::Full;
-      if (!exact || !accepts(PLUG_ACCEPTS_ALIAS)) is_free = false;
-    });
-  }
+  for_each_input(arguments, [&](const at::Tensor& input) {
+    if (!is_on_device(input) || !input.is_alias_of(target)) return;
+    const bool exact = at::get_overlap_status(input, target) == at::MemOverlapStatus::Full;
+    if (!exact || !accepts(PLUG_ACCEPTS_ALIAS)) is_free = false;
+  });
   return is_free;
 }
 
-void BoundKernel::finish(torch::jit::Stack& stack, const KernelCall& call, std::span<const plug_value> values,
-                         c10::ArrayRef<at::Tensor> outputs, const BoundPlan& plan) const {
+void BoundKernel::finish(torch::jit::Stack& stack, const KernelCall& call, Given& given,
+                         const BoundPlan& plan) const {
   const Arguments arguments = torch::jit::last(stack, argument_count_);
   c10::SmallVector<c10::IValue, 4> results;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (const c10::IValue* returned = returned_argument(i, arguments)) {
-      results.push_back(*returned);
-      continue;
-    }
-    const at::Tensor written = outputs[i].defined() ? outputs[i] : call.shaped_result(i);
-    results.push_back(written.defined() ? c10::IValue(finish_tensor(i, arguments, written, plan))
-                                        : finish_number(i, values[i]));
+  size_t first = 0;
+  for (size_t i = 0; i < binding_.results.size(); ++i) {
+    results.push_back(finish_result(i, first, arguments, call, given, plan));
+    first += plan.count_of(i);
   }
   stack.erase(stack.end() - static_cast<std::ptrdiff_t>(argument_count_), stack.end());
   for (c10::IValue& result : results) stack.push_back(std::move(result));
 }
 
-c10::IValue BoundKernel::finish_number(size_t index, const plug_value& value) const {
-  switch (value.tag) {
-    case PLUG_VALUE_BOOL: return value.as.i != 0;
-    case PLUG_VALUE_INT: return value.as.i;
-    case PLUG_VALUE_FLOAT: return value.as.f;
-    case PLUG_NONE: return at::Tensor();
-    default:
-      TORCH_CHECK(false, "Kernel ", binding_.kernel->schema, " set result ", index, " to tag ", value.tag,
-                  ", which is not a number's. Use PLUG_VALUE_BOOL, PLUG_VALUE_INT or PLUG_VALUE_FLOAT.");
+// `first`: of the outputs that are the result's.
+c10::IValue BoundKernel::finish_result(size_t result, size_t first, Arguments arguments,
+                                       const KernelCall& call, Given& given, const BoundPlan& plan) const {
+  const ResultKind kind = binding_.results[result];
+  const plug_value& value = given.values.results()[result];
+  if (is_number(kind)) return number_of(value, kind, target_.title(), result);
+  if (is_numbers(kind)) return numbers_of(value, kind);
+  const auto shaped = call.shaped_results(result);
+  if (kind == ResultKind::kTensors) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& tensor : shaped) list.push_back(tensor);
+    for (size_t i = 0; i < plan.count_of(result); ++i)
+      list.push_back(finish_tensor(first + i, arguments, given.outputs[first + i], plan));
+    return list;
   }
+  const at::Tensor& written = shaped.empty() ? given.outputs[first] : shaped[0];
+  return written.defined() ? finish_tensor(first, arguments, written, plan) : at::Tensor();
 }
 
 at::Tensor BoundKernel::finish_tensor(size_t index, Arguments arguments, const at::Tensor& written,
                                       const BoundPlan& plan) const {
+  if (binding_.form == Form::kAsCalled) return written;
   if (binding_.form != Form::kFunctional) {
     const at::Tensor& target = arguments[binding_.out_arguments[index]].toTensor();
     if (accepts(PLUG_SHAPES_OUTPUT)) {

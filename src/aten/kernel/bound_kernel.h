@@ -1,64 +1,29 @@
 #pragma once
-// An operator carried out by the plugin's kernel.
-// A plan, learnt once per kind of call, says what the outputs look like and what the kernel wants done
-// to its inputs first (made contiguous, expanded, converted). A call that needs nothing of the kind
-// costs a key, a look-up, the outputs and one C call.
+// An operator carried out by the plugin's kernel for it, or by the one for any.
+// A plan (bound_plan.h), learnt once per kind of call, says what the outputs look like and what the kernel
+// wants done to its inputs first. A call that needs nothing of the kind costs a key, a look-up, the outputs
+// and one C call.
+//
+// A kernel with `prepare` is asked once for each plan, by the thread that makes it, under no lock but
+// PLUG_SERIALIZE's. Two threads may make the same plan at once: both ask, the plan that is kept is the one
+// that is there first, and the other's state is forgotten.
 
 #include <ATen/core/stack.h>
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "aten/kernel/binding.h"
+#include "aten/kernel/bound_plan.h"
 #include "aten/kernel/kernel_arguments.h"
 #include "aten/kernel/kernel_call.h"
 #include "aten/plan/call_kind.h"
 #include "aten/plan/ledger.h"
 #include "aten/plan/plan_cache.h"
-#include "aten/plan/shape.h"
 
 namespace torchplug::aten {
-
-// How the kernel wants to see one tensor argument.
-struct InputPlan {
-  bool is_ready = true;  // as it is
-  at::ScalarType dtype;
-  std::vector<int64_t> sizes;
-  std::optional<std::vector<int64_t>> strides;  // nothing: any
-};
-
-// Whether the kernel has answered PLUG_UNSUPPORTED to such a call: a capture that it could only decline at
-// the replay does not ask it again.
-using Declined = std::atomic<bool>;
-
-// What is known of all pointwise calls of one kind with operands that look alike: they are direct, and the
-// output looks like the operands.
-struct BoundKind {
-  at::ScalarType dtype;  // of the output
-  mutable Declined was_declined{false};
-};
-
-struct BoundPlan {
-  Reason refusal = Reason::kNone;  // not kNone: the kernel cannot take such a call
-  bool is_empty = false;           // pointwise on nothing: the kernel has nothing to do
-  bool is_direct = false;          // all inputs as they are, all outputs new: one C call and no more
-  mutable Declined was_declined{false};
-  bool inputs_ready = true;
-  std::vector<InputPlan> inputs;  // by tensor argument, in order
-  std::vector<OutputShape> outputs;
-  // The strides the kernel writes an output with, where not the output's own.
-  std::vector<std::optional<std::vector<int64_t>>> kernel_strides;
-  const std::vector<int64_t>& strides_for_kernel(size_t output) const {
-    const auto& own = kernel_strides[output];
-    return own ? *own : outputs[output].strides;
-  }
-  // Pointwise on memory laid out in another order of dimensions: how to present it as contiguous.
-  std::vector<int64_t> permutation;
-};
 
 class BoundKernel {
  public:
@@ -69,6 +34,15 @@ class BoundKernel {
   // looked for it.
   Reason run(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
              const BoundPlan* known = nullptr);
+  // Whether the kernel takes such a call, as far as can be told without making it: its plan says so, and its
+  // `prepare`.
+  bool takes(Arguments arguments, const PlanKey& key, const Stream& stream);
+
+  const plug_kernel& kernel() const { return *binding_.kernel; }
+  // What the ledger calls it.
+  Way way() const { return binding_.is_any ? Way::kAny : Way::kKernel; }
+  // Whom to tell why a call was declined.
+  void explain_to(LedgerAccount& account) { account_ = &account; }
 
   // For a caller that has the arguments unboxed. Whether the kernel's arguments are the operator's, in order
   // and only read, and it gives one tensor: otherwise they have to be boxed.
@@ -78,51 +52,63 @@ class BoundKernel {
   // What is known of the call's kind, if anything is: given operands that all look alike, it needs no plan.
   const BoundKind* peek_kind(const PlanKey& kind) const { return kinds_.peek(kind); }
   // After a call without a plan.
-  void note_unplanned(const PlanKey& key, const at::Tensor& output);
+  void note_unplanned(const PlanKey& key, const at::Tensor& output, const BoundKind& kind);
   // Carries out a direct call, whose outputs are there. kDeclined, or kNone.
-  Reason run_direct(std::span<const plug_value> arguments, std::span<plug_value> results, Declined& declined,
-                    const Stream& stream, const at::Generator& generator = {}) const;
+  Reason run_direct(std::span<const plug_value> arguments, std::span<plug_value> results,
+                    const AlikeCalls& alike, const Stream& stream, const at::Generator& generator = {}) const;
 
  private:
+  // What a call that is not direct is given, and what has to live as long.
+  struct Given {
+    explicit Given(DeviceIndex device) : values(device) {}
+    KernelArguments values;
+    c10::SmallVector<c10::IValue, 8> prepared;
+    c10::SmallVector<at::Tensor, 4> outputs;
+    c10::SmallVector<at::Tensor, 4> shown;  // the outputs as the kernel sees them
+  };
+
   Reason check_arguments(Arguments arguments) const;
+  std::shared_ptr<const BoundPlan> find_plan(Arguments arguments, const PlanKey& key, const Stream& stream,
+                                             const BoundPlan* known);
+  void prepare_plan(Arguments arguments, BoundPlan& plan, const Stream& stream) const;
+  void learn_kind(Arguments arguments, const BoundPlan& plan);
+  Reason decline(const std::string& why) const;
   Reason run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
-  Reason run_kernel(KernelCall& call, std::span<const plug_value> arguments, Declined& declined,
+  Reason run_kernel(KernelCall& call, std::span<const plug_value> arguments, const AlikeCalls& alike,
                     const Stream& stream) const;
   Reason run_prepared(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
+  void give(Arguments arguments, const BoundPlan& plan, const Stream& stream, Given& given) const;
+  void give_arguments(Arguments arguments, const BoundPlan& plan, const Stream& stream, Given& given) const;
+  void give_results(Arguments arguments, const BoundPlan& plan, Given& given) const;
   void write_back(Arguments arguments, Arguments prepared) const;
-  // The argument that a result is, of an operator of the plugin's own; null: none.
-  const c10::IValue* returned_argument(size_t result, Arguments arguments) const;
-  bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;
-  bool can_go_directly(const BoundPlan& plan) const;
-  std::shared_ptr<BoundPlan> make_plan(Arguments arguments, const Stream& stream) const;
-  void learn_kind(Arguments arguments, const BoundPlan& plan);
-  void plan_inputs(Arguments arguments, BoundPlan& plan) const;
-  void plan_outputs(BoundPlan& plan) const;
-  void plan_permutation(BoundPlan& plan) const;
-  bool accepts(uint64_t bit) const { return (binding_.kernel->accepts & bit) != 0; }
+  bool accepts(uint64_t bit) const { return (binding_.accepts & bit) != 0; }
 
-  c10::SmallVector<at::Tensor, 4> choose_outputs(Arguments arguments, const BoundPlan& plan,
-                                                 const Stream& stream) const;
-  at::Tensor choose_output(size_t index, Arguments arguments, const BoundPlan& plan,
+  // `index`: among the outputs, of which a list has several.
+  at::Tensor choose_output(size_t result, size_t index, Arguments arguments, const BoundPlan& plan,
                            const Stream& stream) const;
+  at::Tensor argument_as_output(size_t result, size_t index, Arguments arguments,
+                                const BoundPlan& plan) const;
+  bool is_returned_argument(size_t result) const;
+  void show_prepared_results(const BoundPlan& plan, Given& given) const;
+  template <class Visit>
+  void for_each_input(Arguments arguments, Visit visit) const;
   bool is_argument(const at::Tensor& target, Arguments arguments) const;
   bool can_write_into(const at::Tensor& target, size_t index, Arguments arguments,
                       const BoundPlan& plan) const;
-  void finish(torch::jit::Stack& stack, const KernelCall& call, std::span<const plug_value> values,
-              c10::ArrayRef<at::Tensor> outputs, const BoundPlan& plan) const;
+  void finish(torch::jit::Stack& stack, const KernelCall& call, Given& given, const BoundPlan& plan) const;
+  c10::IValue finish_result(size_t result, size_t first, Arguments arguments, const KernelCall& call,
+                            Given& given, const BoundPlan& plan) const;
   at::Tensor finish_tensor(size_t index, Arguments arguments, const at::Tensor& written,
                            const BoundPlan& plan) const;
-  c10::IValue finish_number(size_t index, const plug_value& value) const;
 
   Binding binding_;
-  const Module& module_;
-  std::string name_;  // of the operator as it is called
-  OperatorFacts functional_facts_;
+  BoundPlanner planner_;
+  KernelTarget target_;
   size_t argument_count_;
-  bool is_pointwise_;
   bool checks_arguments_;  // some have to have, or not to have, a certain value
   bool takes_all_;         // the kernel's arguments are the operator's, in order, and only read
   bool needs_room_;        // more tensors than KernelArguments has room for in place
+  LedgerAccount* account_ = nullptr;
   PlanCache<BoundPlan> plans_;
   PlanCache<BoundKind> kinds_;
   UnplannedCalls unplanned_;

@@ -27,6 +27,7 @@ void KernelArguments::reserve(c10::ArrayRef<c10::IValue> arguments, size_t resul
   Needs needs;
   for (const c10::IValue& value : arguments) count_needs(value, needs);
   tensors_.reserve(needs.tensors + result_count);
+  numbers_.reserve(needs.tensors);
   ints_.reserve(needs.ints);
   floats_.reserve(needs.floats);
   complexes_.reserve(needs.complexes);
@@ -40,6 +41,8 @@ const plug_tensor* KernelArguments::add_tensor(const at::Tensor& tensor, bool wr
   } else {
     described.ndim = -1;
   }
+  if (C10_UNLIKELY(number_dtype_ != 0) && described.ndim == 0 && described.mem.device == PLUG_HOST)
+    convert_number(described, number_dtype_, numbers_.emplace_back());
   if (written) described.flags |= PLUG_TENSOR_WRITTEN;
   return &described;
 }
@@ -126,6 +129,14 @@ void KernelArguments::add_result(const at::Tensor& tensor) {
     value = tagged(PLUG_VALUE_TENSOR);
     value.as.tensors = add_tensor(tensor, /*written=*/true);
   }
+  results_.push_back(value);
+}
+
+void KernelArguments::add_result_list(c10::ArrayRef<at::Tensor> tensors) {
+  plug_value value = tagged(PLUG_VALUE_TENSORS);
+  value.count = static_cast<uint32_t>(tensors.size());
+  value.as.tensors = tensors_.end();
+  for (const at::Tensor& tensor : tensors) add_tensor(tensor, /*written=*/true);
   results_.push_back(value);
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "aten/kernel/host_number.h"
 #include "aten/kernel/plug_form.h"
 #include "runtime/device.h"
 
@@ -25,8 +26,13 @@ class KernelArguments {
   void reserve(c10::ArrayRef<c10::IValue> arguments, size_t result_count);
   // `type`: that of the argument in the schema, without its '?'.
   void add_argument(const c10::IValue& value, c10::TypeKind type, bool written);
-  // A tensor to be written, or nothing: the kernel fills it (a number) or shapes it.
+  // Single numbers on the host that are added from now on are converted, unless 0 is given.
+  void convert_numbers_to(plug_dtype dtype) { number_dtype_ = dtype; }
+  // A tensor to be written, or nothing: it is not wanted, or the kernel shapes it.
   void add_result(const at::Tensor& tensor);
+  void add_result_list(c10::ArrayRef<at::Tensor> tensors);
+  // For the kernel to fill in.
+  void add_number(const plug_value& value) { results_.push_back(value); }
 
   std::span<const plug_value> arguments() const { return {arguments_.data(), arguments_.size()}; }
   std::span<plug_value> results() { return {results_.data(), results_.size()}; }
@@ -43,6 +49,8 @@ class KernelArguments {
   c10::SmallVector<plug_value, 12> arguments_;
   c10::SmallVector<plug_value, 4> results_;
   c10::SmallVector<plug_tensor, kTensorsInPlace> tensors_;
+  plug_dtype number_dtype_ = 0;
+  c10::SmallVector<NumberRoom, kTensorsInPlace> numbers_;
   c10::SmallVector<int64_t, 32> ints_;
   c10::SmallVector<double, 8> floats_;
   c10::SmallVector<ComplexRoom, 4> complexes_;

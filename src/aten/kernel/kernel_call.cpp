@@ -1,5 +1,7 @@
 #include "aten/kernel/kernel_call.h"
 
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/zeros.h>
 #include <c10/util/strides.h>
 
 #include <algorithm>
@@ -18,48 +20,77 @@
 
 namespace torchplug::aten {
 
-plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flags) {
+plug_call KernelCall::make_call(std::span<const plug_value> arguments, uint64_t flags) {
   plug_call call{};
   call.size = sizeof call;
   call.device = unchecked_plugin_index(stream_.device());
   call.stream = stream_.handle();
-  call.user = kernel_.user;
+  call.user = target_.kernel.user;
   call.args = arguments.data();
   call.results = results_.data();
   call.arg_count = static_cast<uint32_t>(arguments.size());
   call.result_count = static_cast<uint32_t>(results_.size());
   call.flags = flags;
   call.host_private = static_cast<CallServices*>(this);
-  call.name = name_;
+  call.name = target_.name;
+  call.schema = target_.schema;
+  call.compute = alike_.compute;
+  return call;
+}
+
+plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flags) {
+  plug_call call = make_call(arguments, flags);
+  if (C10_UNLIKELY(alike_.state != nullptr)) call.state = alike_.state->get();
   if (C10_UNLIKELY(is_team_used())) note_threads();
   if (any_capture() && is_recorded(call)) return PLUG_OK;
+  if (C10_UNLIKELY(alike_.state != nullptr)) alike_.state->note_use(stream_);
   const Work work{.kind = Work::Kind::kKernel,
                   .stream = stream_,
                   .function = "kernel",
-                  .name = name_,
-                  .may_decline = may_decline_};
+                  .name = target_.name,
+                  .may_decline = target_.may_decline};
   return submit(work, [&](uint64_t number) {
     call.sequence = number;
-    const auto lock = lock_calls(module_);
-    return kernel_.fn(&call);
+    const auto lock = lock_calls(target_.module);
+    return target_.kernel.fn(&call);
   });
 }
 
-bool KernelCall::is_recorded(const plug_call& call) {
+plug_status KernelCall::prepare(std::span<const plug_value> arguments, uint64_t flags, void** state) {
+  if (is_capturing(stream_)) flags |= PLUG_CALL_CAPTURED;
+  const plug_call call = make_call(arguments, flags);
+  is_preparing_ = true;
+  const auto lock = lock_calls(target_.module);
+  return target_.kernel.prepare(&call, state);
+}
+
+bool KernelCall::is_recorded(plug_call& call) {
   const auto capture = capture_of(stream_);
   if (capture == nullptr) return false;
-  if (module_.emulated_capture == nullptr) return false;
-  capture->note(name_);
-  const auto is_open = [](const plug_value& result) { return result.tag != PLUG_VALUE_TENSOR; };
-  if (std::any_of(results_.begin(), results_.end(), is_open)) {
-    capture->refuse(std::string("Kernel ") + kernel_.schema +
-                    " cannot be captured in a graph, since the shapes of its results are known only when it "
-                    "runs. Run the operator outside of the capture.");
+  call.flags |= PLUG_CALL_CAPTURED;
+  if (target_.module.emulated_capture == nullptr) {
+    // The plugin's own capture: what replays use of the state lives as long as the graph.
+    if (alike_.state != nullptr) capture->hold(alike_.state);
+    return false;
   }
-  check(record_command(module_, call.device, call.stream,
-                       std::make_unique<RecordedKernel>(module_, kernel_, stream_, call, generator_)),
-        kernel_.schema, stream_.device());
+  capture->note(target_.name);
+  const auto is_open = [](const plug_value& result) {
+    return result.tag != PLUG_VALUE_TENSOR && result.tag != PLUG_VALUE_TENSORS;
+  };
+  if (std::any_of(results_.begin(), results_.end(), is_open)) {
+    capture->refuse(std::string("Kernel ") + target_.title() +
+                    " cannot be captured in a graph, since its results, or their shapes, are known only when "
+                    "it runs. Run the operator outside of the capture.");
+  }
+  check(record_command(target_.module, call.device, call.stream,
+                       std::make_unique<RecordedKernel>(target_, alike_.state, stream_, call, generator_)),
+        target_.title(), stream_.device());
   return true;
+}
+
+plug_status KernelCall::fail(plug_status status, const char* sentence) const {
+  target_.module.host.set_error(&target_.module.host, sentence);
+  return status;
 }
 
 plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
@@ -73,41 +104,100 @@ plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
     scratch_.push_back(std::move(data));
     return PLUG_OK;
   } catch (const c10::Error& error) {
-    module_.host.set_error(&module_.host, error.what_without_backtrace());
-    return PLUG_NO_MEMORY;
+    return fail(PLUG_NO_MEMORY, error.what_without_backtrace());
   }
+}
+
+const char* KernelCall::wrong_output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
+                                     const int64_t* strides) const {
+  const auto type = to_scalar_type(dtype);
+  if (index >= target_.results.size() || index >= results_.size())
+    return "host->output was called with an index of no result";
+  if (!type || c10::isQIntType(*type)) return "host->output was called with an unknown dtype";
+  const ResultKind kind = target_.results[index];
+  const bool is_begun = kind == ResultKind::kTensors && results_[index].tag == PLUG_VALUE_TENSORS &&
+                        index < shaped_.size() && !shaped_[index].tensors.empty();
+  if (is_number(kind)) return "host->output was called for a result that is a number";
+  if (results_[index].tag != PLUG_NONE && !is_begun)
+    return "host->output was called for a result that has its shape already";
+  for (int32_t d = 0; d < ndim; ++d) {
+    if (sizes[d] < 0 || (strides != nullptr && strides[d] < 0))
+      return "host->output was called with a negative size or stride";
+  }
+  if (ndim < 0) return "host->output was called with a negative number of dimensions";
+  if (!is_numbers(kind)) return nullptr;
+  if (is_preparing_) return "host->output was called in prepare for a list of numbers, which a kernel fills";
+  const at::ScalarType wanted = kind == ResultKind::kInts     ? at::kLong
+                                : kind == ResultKind::kFloats ? at::kDouble
+                                                              : at::kBool;
+  return ndim == 1 && *type == wanted
+             ? nullptr
+             : "host->output was called for a list of numbers with another dtype, or "
+               "not with one dimension";
 }
 
 plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
                                const int64_t* strides) {
-  const auto type = to_scalar_type(dtype);
-  const bool is_plain = type && !c10::isQIntType(*type);
-  if (index >= results_.size() || results_[index].tag != PLUG_NONE || !is_plain || ndim < 0) {
-    module_.host.set_error(
-        &module_.host,
-        "host->output was called twice for a result, or with an unknown result index or dtype");
-    return PLUG_INVALID;
-  }
+  if (const char* wrong = wrong_output(index, dtype, ndim, sizes, strides)) return fail(PLUG_INVALID, wrong);
   try {
     const auto dimensions = static_cast<size_t>(ndim);
     const at::IntArrayRef shape(sizes, dimensions);
     const auto contiguous = c10::contiguous_strides(shape);
+    const at::ScalarType type = *to_scalar_type(dtype);
     shaped_.resize(results_.size());
-    shaped_[index].tensor = empty_on(
-        stream_, shape,
-        strides == nullptr ? at::IntArrayRef(contiguous) : at::IntArrayRef(strides, dimensions), *type);
-    shaped_[index].described = describe(shaped_[index].tensor);
-    shaped_[index].described.flags |= PLUG_TENSOR_WRITTEN;
-    results_[index] = tagged(PLUG_VALUE_TENSOR);
-    results_[index].as.tensors = &shaped_[index].described;
+    if (is_numbers(target_.results[index])) {
+      add_numbers(index, type, sizes[0]);
+    } else {
+      add_tensor(index, type, shape,
+                 strides == nullptr ? at::IntArrayRef(contiguous) : at::IntArrayRef(strides, dimensions));
+    }
     return PLUG_OK;
   } catch (const c10::Error& error) {
-    module_.host.set_error(&module_.host, error.what_without_backtrace());
-    return PLUG_NO_MEMORY;
+    return fail(PLUG_NO_MEMORY, error.what_without_backtrace());
   }
 }
 
+// In prepare() a tensor without memory: only its looks are wanted.
+void KernelCall::add_tensor(uint32_t index, at::ScalarType type, at::IntArrayRef sizes,
+                            at::IntArrayRef strides) {
+  Shaped& shaped = shaped_[index];
+  shaped.tensors.push_back(is_preparing_
+                               ? at::empty_strided(sizes, strides, at::TensorOptions(at::kMeta).dtype(type))
+                               : empty_on(stream_, sizes, strides, type));
+  plug_tensor described{};
+  if (is_preparing_) {
+    const at::Tensor& tensor = shaped.tensors.back();
+    described.mem.device = unchecked_plugin_index(stream_.device());
+    described.dtype = *to_plug_dtype(type);
+    described.ndim = static_cast<int32_t>(tensor.dim());
+    described.sizes = tensor.sizes().data();
+    described.strides = tensor.strides().data();
+  } else {
+    described = describe(shaped.tensors.back());
+  }
+  described.flags |= PLUG_TENSOR_WRITTEN;
+  shaped.described.push_back(described);
+  const bool is_list = target_.results[index] == ResultKind::kTensors;
+  results_[index] = tagged(is_list ? PLUG_VALUE_TENSORS : PLUG_VALUE_TENSOR);
+  results_[index].count = static_cast<uint32_t>(shaped.described.size());
+  results_[index].as.tensors = shaped.described.data();
+}
+
+// In host memory, which a CPU tensor owns.
+void KernelCall::add_numbers(uint32_t index, at::ScalarType type, int64_t count) {
+  Shaped& shaped = shaped_[index];
+  shaped.tensors.push_back(at::zeros({count}, at::TensorOptions(at::kCPU).dtype(type)));
+  void* memory = shaped.tensors.back().mutable_data_ptr();
+  plug_value& value = results_[index];
+  value = tagged(type == at::kLong     ? PLUG_VALUE_INTS
+                 : type == at::kDouble ? PLUG_VALUE_FLOATS
+                                       : PLUG_VALUE_BOOLS);
+  value.count = static_cast<uint32_t>(count);
+  value.as.ints = static_cast<const int64_t*>(memory);
+}
+
 plug_status KernelCall::rng(uint64_t draws, plug_rng* rng) {
+  if (is_preparing_) return fail(PLUG_INVALID, "host->rng was called in prepare, which draws nothing");
   const at::Generator& generator = generator_.defined() ? generator_ : default_generator(stream_.device());
   try {
     auto* philox = at::check_generator<PhiloxGenerator>(generator);
@@ -123,8 +213,7 @@ plug_status KernelCall::rng(uint64_t draws, plug_rng* rng) {
     rng->offset = draw.offset;
     return PLUG_OK;
   } catch (const c10::Error& error) {
-    module_.host.set_error(&module_.host, error.what_without_backtrace());
-    return PLUG_INVALID;
+    return fail(PLUG_INVALID, error.what_without_backtrace());
   }
 }
 

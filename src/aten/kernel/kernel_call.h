@@ -5,34 +5,64 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "aten/kernel/kernel_state.h"
+#include "aten/kernel/result_kind.h"
 #include "plugin/module.h"
 #include "runtime/stream.h"
 
 namespace torchplug::aten {
 
+// A kernel, and the operator it is called for.
+struct KernelTarget {
+  const Module& module;
+  const plug_kernel& kernel;
+  // Of the operator as it is called; both live until the process ends.
+  const char* name;
+  const char* schema;
+  std::span<const ResultKind> results;  // by return; none: the kernel shapes no result
+  bool may_decline = true;              // else PLUG_UNSUPPORTED is an error: there is no other way
+
+  // What messages call the kernel: `any` has no schema.
+  const char* title() const { return kernel.schema == nullptr ? name : kernel.schema; }
+};
+
+// What calls of a kernel that look alike have in common.
+struct AlikeCalls {
+  // Whether the kernel has answered PLUG_UNSUPPORTED to one: a capture that it could only decline at the
+  // replay does not ask it again.
+  mutable std::atomic<bool> was_declined{false};
+  plug_dtype compute = 0;                    // plug_call::compute
+  plug_dtype number_dtype = 0;               // what single numbers on the host are converted to; 0: nothing
+  std::shared_ptr<const KernelState> state;  // null: the kernel keeps none
+};
+
 class KernelCall final : public CallServices {
  public:
-  // `name`: of the operator as it was called; lives until the process ends. `results`: one per return of the
-  // kernel's schema; it fills or shapes those that hold no tensor.
-  KernelCall(const Module& module, const plug_kernel& kernel, const char* name, const Stream& stream,
+  // `results`: one per return of the kernel's schema; it fills the numbers, and shapes what is PLUG_NONE.
+  KernelCall(const KernelTarget& target, const AlikeCalls& alike, const Stream& stream,
              std::span<plug_value> results)
-      : module_(module), kernel_(kernel), name_(name), stream_(stream), results_(results) {}
+      : target_(target), alike_(alike), stream_(stream), results_(results) {}
   KernelCall(const KernelCall&) = delete;
   KernelCall& operator=(const KernelCall&) = delete;
 
   // Where the kernel's random numbers come from, if not from the device's own generator.
   void set_generator(at::Generator generator) { generator_ = std::move(generator); }
-  // PLUG_UNSUPPORTED is an error: there is no other way.
-  void forbid_declining() { may_decline_ = false; }
   // `flags`: PLUG_CALL_*.
   plug_status run(std::span<const plug_value> arguments, uint64_t flags);
+  // Asks the kernel to prepare for calls like this one, which is not made. It may shape results for all of
+  // them: what they look like is then shaped_results().
+  plug_status prepare(std::span<const plug_value> arguments, uint64_t flags, void** state);
 
-  // The tensor that the kernel shaped for a result; undefined if it did not.
-  at::Tensor shaped_result(size_t index) const {
-    return index < shaped_.size() ? shaped_[index].tensor : at::Tensor();
+  // The tensors that the kernel shaped for a result, of which a list may have several; without memory if
+  // that was in prepare().
+  std::span<const at::Tensor> shaped_results(size_t index) const {
+    return index < shaped_.size() ? std::span<const at::Tensor>(shaped_[index].tensors)
+                                  : std::span<const at::Tensor>();
   }
 
   plug_status scratch(uint64_t bytes, plug_mem* mem) override;
@@ -41,21 +71,27 @@ class KernelCall final : public CallServices {
   plug_status rng(uint64_t draws, plug_rng* rng) override;
 
  private:
-  // Notes the call in the capture of its stream; whether it is recorded there instead of being made.
-  bool is_recorded(const plug_call& call);
-
   struct Shaped {
-    at::Tensor tensor;
-    plug_tensor described;
+    std::vector<at::Tensor> tensors;
+    std::vector<plug_tensor> described;
   };
 
-  const Module& module_;
-  const plug_kernel& kernel_;
-  const char* name_;
+  plug_call make_call(std::span<const plug_value> arguments, uint64_t flags);
+  // Notes the call in the capture of its stream; whether it is recorded there instead of being made.
+  bool is_recorded(plug_call& call);
+  // What is wrong with a request for an output; null: nothing.
+  const char* wrong_output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
+                           const int64_t* strides) const;
+  void add_tensor(uint32_t index, at::ScalarType type, at::IntArrayRef sizes, at::IntArrayRef strides);
+  void add_numbers(uint32_t index, at::ScalarType type, int64_t count);
+  plug_status fail(plug_status status, const char* sentence) const;
+
+  const KernelTarget& target_;
+  const AlikeCalls& alike_;
   Stream stream_;
   std::span<plug_value> results_;
+  bool is_preparing_ = false;
   at::Generator generator_;
-  bool may_decline_ = true;
   std::vector<Shaped> shaped_;  // by result, once the kernel has shaped one
   std::vector<c10::DataPtr> scratch_;
 };

@@ -3,24 +3,29 @@
 #include <string>
 #include <utility>
 
-#include "aten/kernel/kernel_call.h"
-
 namespace torchplug::aten {
 
-RecordedKernel::RecordedKernel(const Module& module, const plug_kernel& kernel, const Stream& stream,
-                               const plug_call& call, at::Generator generator)
-    : module_(module), kernel_(kernel), stream_(stream), call_(call), generator_(std::move(generator)) {}
+RecordedKernel::RecordedKernel(const KernelTarget& target, std::shared_ptr<const KernelState> state,
+                               const Stream& stream, const plug_call& call, at::Generator generator)
+    : target_{target.module, target.kernel, target.name, target.schema, {}},
+      stream_(stream),
+      call_(call),
+      generator_(std::move(generator)) {
+  alike_.compute = call.compute;
+  alike_.state = std::move(state);
+}
 
 plug_status RecordedKernel::run(plug_stream handle) {
   const plug_call call = call_.call();
   const Stream stream = handle == stream_.handle() ? stream_ : Stream::of_handle(stream_.device(), handle);
-  KernelCall replayed(module_, kernel_, call.name, stream, {call.results, call.result_count});
+  KernelCall replayed(target_, alike_, stream, {call.results, call.result_count});
   if (generator_.defined()) replayed.set_generator(generator_);
-  const plug_status status = replayed.run({call.args, call.arg_count}, call.flags);
+  const uint64_t flags = call.flags & ~uint64_t{PLUG_CALL_CAPTURED};
+  const plug_status status = replayed.run({call.args, call.arg_count}, flags);
   if (status != PLUG_UNSUPPORTED) return status;
-  const std::string sentence = std::string("kernel ") + kernel_.schema +
+  const std::string sentence = std::string("kernel ") + target_.title() +
                                " declined in a replay a call that it had not declined when it was captured";
-  module_.host.set_error(&module_.host, sentence.c_str());
+  target_.module.host.set_error(&target_.module.host, sentence.c_str());
   return PLUG_INVALID;
 }
 

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Generator.h>
 
+#include "aten/kernel/kernel_call.h"
 #include "plugin/call_copy.h"
 #include "plugin/layers/emulated_capture.h"
 #include "runtime/stream.h"
@@ -12,15 +13,16 @@ namespace torchplug::aten {
 
 class RecordedKernel final : public RecordedCommand {
  public:
-  // `generator`: undefined for the device's own.
-  RecordedKernel(const Module& module, const plug_kernel& kernel, const Stream& stream, const plug_call& call,
-                 at::Generator generator);
+  // `state`: what the kernel keeps for such calls, which lives as long as the graph. `generator`: undefined
+  // for the device's own.
+  RecordedKernel(const KernelTarget& target, std::shared_ptr<const KernelState> state, const Stream& stream,
+                 const plug_call& call, at::Generator generator);
 
   plug_status run(plug_stream handle) override;
 
  private:
-  const Module& module_;
-  const plug_kernel& kernel_;
+  KernelTarget target_;
+  AlikeCalls alike_;
   Stream stream_;
   CallCopy call_;
   at::Generator generator_;

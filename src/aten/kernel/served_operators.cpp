@@ -1,5 +1,6 @@
 #include "aten/kernel/served_operators.h"
 
+#include <atomic>
 #include <unordered_set>
 
 #include "base/immortal.h"
@@ -15,6 +16,17 @@ std::unordered_set<std::string>& served_operators() {
 }  // namespace
 
 void add_served_operator(const std::string& name) { served_operators().insert(name); }
+void remove_served_operator(const std::string& name) { served_operators().erase(name); }
+
+namespace {
+
+std::atomic<const plugin::Module*> with_any{nullptr};
+
+}  // namespace
+
+void set_module_with_any(const plugin::Module* module) { with_any = module; }
+
+const plugin::Module* module_with_any() { return with_any; }
 
 bool has_kernel(const std::string& name) { return served_operators().contains(name); }
 

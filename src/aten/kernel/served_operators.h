@@ -4,13 +4,18 @@
 
 #include <string>
 
-#include "base/namespaces.h"
+#include "plugin/module.h"
 
 namespace torchplug::aten {
 
 void add_served_operator(const std::string& name);
+void remove_served_operator(const std::string& name);
 
 // Whether the plugin has a kernel that serves the operator, "aten::add.Tensor".
 bool has_kernel(const std::string& name);
+
+// The plugin, if it has a kernel for any operator; else null. Set before operators are registered.
+void set_module_with_any(const plugin::Module* module);
+const plugin::Module* module_with_any();
 
 }  // namespace torchplug::aten

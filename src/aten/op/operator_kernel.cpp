@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "aten/kernel/served_operators.h"
 #include "aten/plan/by_operator.h"
 #include "aten/plan/shape.h"
 #include "aten/tensor/arguments.h"
@@ -40,7 +41,14 @@ void refuse_generator(Arguments arguments) {
 
 OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_ptr<BoundKernel> bound,
                                c10::DispatchKey host_key)
-    : facts_(handle), bound_(std::move(bound)), host_(facts_, host_key), account_(facts_.name) {}
+    : facts_(handle), bound_(std::move(bound)), host_(facts_, host_key), account_(facts_.name) {
+  const Module* module = host_key == c10::DispatchKey::CPU ? module_with_any() : nullptr;
+  if (module != nullptr && !facts_.is_view && has_plug_form(handle.schema()))
+    any_ = std::make_unique<BoundKernel>(bind_any(*module->any, facts_), *module);
+  for (BoundKernel* kernel : {bound_.get(), any_.get()}) {
+    if (kernel != nullptr) kernel->explain_to(account_);
+  }
+}
 
 void OperatorKernel::run(torch::jit::Stack& stack) {
   if (facts_.is_out_form && C10_UNLIKELY(is_shaping())) {
@@ -65,17 +73,48 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Kno
     host_.run(stack, key, stream, kind);
     return;
   }
-  Reason reason = known.refusal == Reason::kNone ? Reason::kNoKernel : known.refusal;
-  if (bound_ != nullptr && known.refusal == Reason::kNone) {
-    const LedgerTimer timer;
-    reason = bound_->run(stack, key, stream, known.bound_plan);
-    if (C10_LIKELY(reason == Reason::kNone)) {
-      account_.count(Way::kKernel, reason, 0, timer.nanoseconds());
-      return;
-    }
-  }
+  const Reason reason = ask_plugin_kernels(stack, key, stream, known);
+  if (C10_LIKELY(reason == Reason::kNone)) return;
   if (composed_ != nullptr) return composed_(stack);
   run_on_host(stack, key, stream, reason, known.host_plan);
+}
+
+Reason OperatorKernel::ask_plugin_kernels(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
+                                          const KnownCall& known) {
+  Reason reason = known.refusal == Reason::kNone ? Reason::kNoKernel : known.refusal;
+  for (BoundKernel* kernel : {bound_.get(), any_.get()}) {
+    const bool is_first = kernel == bound();
+    if (kernel == nullptr || (is_first && known.refusal != Reason::kNone)) continue;
+    const LedgerTimer timer;
+    const Reason before = is_first ? Reason::kNone : reason;
+    reason = kernel->run(stack, key, stream, is_first ? known.bound_plan : nullptr);
+    if (C10_LIKELY(reason == Reason::kNone)) {
+      account_.count(kernel->way(), before, 0, timer.nanoseconds());
+      return reason;
+    }
+  }
+  return reason;
+}
+
+bool OperatorKernel::takes(Arguments arguments) {
+  const PlanKey key(arguments, facts_.numbers, facts_.is_number);
+  const Stream stream = Stream::current(key.device() < 0 ? device_of(arguments) : key.device());
+  return bound_ != nullptr && bound_->takes(arguments, key, stream);
+}
+
+bool OperatorKernel::run_by_plugin(torch::jit::Stack& stack) {
+  if (bound() == nullptr) return false;
+  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+  const PlanKey key(arguments, facts_.numbers, facts_.is_number);
+  const Stream stream = Stream::current(key.device() < 0 ? device_of(arguments) : key.device());
+  return ask_plugin_kernels(stack, key, stream, {}) == Reason::kNone;
+}
+
+void OperatorKernel::run_without_plugin(torch::jit::Stack& stack) {
+  const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
+  const PlanKey key(arguments, facts_.numbers, facts_.is_number);
+  const Stream stream = Stream::current(key.device() < 0 ? device_of(arguments) : key.device());
+  run_on_host(stack, key, stream, bound() == nullptr ? Reason::kNoKernel : Reason::kDeclined, nullptr);
 }
 
 void OperatorKernel::own_written(Arguments arguments) const {
@@ -135,11 +174,21 @@ void OperatorKernel::refuse_mixture(DeviceIndex device, const at::Tensor& tensor
               c10::Device(kDeviceType, device), " and ", tensor.device(), "! (", facts_.name, ")");
 }
 
+void refuse_without_kernel(const c10::OperatorHandle& handle) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, handle.operator_name(), " cannot run on device '", device_type_name(),
+                              "': neither its plugin nor PyTorch's CPU backend has a kernel for it.");
+}
+
 OperatorKernel& late_kernel(const c10::OperatorHandle& handle, c10::DispatchKey host_key) {
   static auto& of_plain = *immortal<ByOperator<OperatorKernel>>();
   static auto& of_quantized = *immortal<ByOperator<OperatorKernel>>();
   auto& kernels = host_key == c10::DispatchKey::QuantizedCPU ? of_quantized : of_plain;
-  return kernels.find(handle, [&] { return std::make_unique<OperatorKernel>(handle, nullptr, host_key); });
+  return kernels.find(handle, [&] {
+    auto kernel = std::make_unique<OperatorKernel>(handle, nullptr, host_key);
+    if (host_key == c10::DispatchKey::CPU && !handle.hasComputedKernelForDispatchKey(host_key))
+      kernel->set_composed([handle](torch::jit::Stack& /*stack*/) { refuse_without_kernel(handle); });
+    return kernel;
+  });
 }
 
 }  // namespace torchplug::aten

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "aten/fallback/typed_job.h"
+#include "aten/kernel/host_number.h"
 #include "aten/kernel/plug_form.h"
 #include "aten/op/operator_kernel.h"
 #include "aten/tensor/copy_on_write.h"
@@ -126,31 +127,38 @@ class TypedKernel<Return(Args...)> {
       if (!bound.takes_all()) return run_boxed(key, {}, args...);
       const BoundPlan* plan = bound.peek(key);
       if (C10_LIKELY(plan != nullptr && plan->is_direct))
-        return run_direct(empty_on(stream, plan->outputs[0]), plan->was_declined, key, stream, args...);
+        return run_direct(empty_on(stream, plan->outputs[0]), *plan, key, stream, args...);
       if (plan != nullptr) return run_boxed(key, {.bound_plan = plan}, args...);
       const c10::TensorImpl* operand = common_operand(args...);
       if (operand == nullptr) return run_boxed(key, {}, args...);
       const BoundKind* kind = bound.peek_kind(kind_of(args...));
       if (kind == nullptr) return run_boxed(key, {}, args...);
       at::Tensor output = empty_like_on(stream, *operand, kind->dtype);
-      bound.note_unplanned(key, output);
-      return run_direct(std::move(output), kind->was_declined, key, stream, args...);
+      bound.note_unplanned(key, output, *kind);
+      return run_direct(std::move(output), *kind, key, stream, args...);
     }
   }
 
-  Return run_direct(at::Tensor output, Declined& declined, const PlanKey& key, const Stream& stream,
+  Return run_direct(at::Tensor output, const AlikeCalls& alike, const PlanKey& key, const Stream& stream,
                     Args... args) {
     const LedgerTimer timer;
     std::array<ValueRoom, sizeof...(Args)> rooms;
+    std::array<NumberRoom, sizeof...(Args)> numbers;
     std::array<plug_value, sizeof...(Args)> arguments;
     size_t place = 0;
     ((arguments[place] = plug_form(args, rooms[place]), ++place), ...);
+    if (C10_UNLIKELY(alike.number_dtype != 0)) {
+      for (size_t i = 0; i < sizeof...(Args); ++i) {
+        if (arguments[i].tag == PLUG_VALUE_TENSOR)
+          convert_number(rooms[i].tensor, alike.number_dtype, numbers[i]);
+      }
+    }
     plug_tensor described;
     plug_value result = plug_form(output, described);
     described.flags |= PLUG_TENSOR_WRITTEN;
-    const Reason reason = general_->bound()->run_direct(arguments, {&result, 1}, declined, stream);
+    const Reason reason = general_->bound()->run_direct(arguments, {&result, 1}, alike, stream);
     if (C10_UNLIKELY(reason != Reason::kNone)) return run_boxed(key, {.refusal = reason}, args...);
-    general_->count(Way::kKernel, Reason::kNone, timer);
+    general_->count(general_->bound()->way(), Reason::kNone, timer);
     return output;
   }
 

@@ -102,40 +102,52 @@ void define(const OwnOperator& own) {
   }
 }
 
-OutputShape output_shape(const std::optional<ShapedResult<int64_t>>& shaped) {
-  if (!shaped) return OutputShape::none();
-  const ShapedTensor<int64_t>& tensor = shaped->tensors.front();
+OutputShape output_shape(const ShapedTensor<int64_t>& tensor) {
   return OutputShape::of(at::empty(tensor.sizes, at::device(at::kMeta).dtype(tensor.dtype)));
+}
+
+// What is not told here is an argument, a number, or shaped by the kernel.
+CallShape shape_call(const OwnOperator& own, Arguments arguments) {
+  check_tensors(own, arguments);
+  CallShape shape;
+  const auto results = shape_results<int64_t>(own, arguments);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const size_t before = shape.outputs.size();
+    if (results[i]) {
+      for (const ShapedTensor<int64_t>& tensor : results[i]->tensors)
+        shape.outputs.push_back(output_shape(tensor));
+    } else if (!own.is_new(i) || own.schema.returns()[i].type()->kind() != c10::TypeKind::ListType) {
+      shape.outputs.push_back(OutputShape::none());
+    }
+    shape.counts.push_back(shape.outputs.size() - before);
+  }
+  return shape;
 }
 
 Binding bind_own(const OwnOperator& own) {
   const auto handle = c10::Dispatcher::singleton().findSchema(own.schema.operator_name());
-  Binding binding{&own.kernel, *handle, *handle, Form::kFunctional, {}, {}, {}, {}, {}, own.writes};
+  const auto is_given = [](const std::optional<size_t>& argument) { return argument.has_value(); };
+  const bool returns_arguments = std::any_of(own.returned.begin(), own.returned.end(), is_given);
+  Binding binding(own.kernel, *handle, *handle, returns_arguments ? Form::kAsCalled : Form::kFunctional);
+  binding.writes = own.writes;
   for (size_t i = 0; i < own.schema.arguments().size(); ++i) {
     const c10::TypePtr& type = own.schema.arguments()[i].real_type();
     const auto* optional = type->castRaw<c10::OptionalType>();
     binding.argument_of.push_back(i);
     binding.types.push_back(optional != nullptr ? optional->getElementType()->kind() : type->kind());
     binding.needs_value.push_back(false);
+    binding.is_output.push_back(false);
   }
-  const auto shape = [&own](Arguments arguments) {
-    check_tensors(own, arguments);
-    std::vector<OutputShape> outputs;
-    for (const auto& shaped : shape_results<int64_t>(own, arguments)) outputs.push_back(output_shape(shaped));
-    return outputs;
-  };
-  binding.own = std::make_shared<const OwnResults>(OwnResults{shape, own.returned});
+  if (returns_arguments) {
+    for (const std::optional<size_t>& argument : own.returned)
+      binding.out_arguments.push_back(argument.value_or(kNoArgument));
+  }
+  binding.own_shape = [&own](Arguments arguments) { return shape_call(own, arguments); };
   return binding;
 }
 
 void add_device_kernel(const OwnOperator& own) {
   if (!own.takes_tensors) return;
-  if (own.gives_lists) {
-    if (!own.accepts(PLUG_ACCEPTS_HOST))
-      report_unused_kernel(own.kernel, own.module.name,
-                           "it returns a list, which a kernel on a device cannot yet");
-    return;
-  }
   Binding binding = bind_own(own);
   const c10::OperatorHandle handle = binding.operator_handle;
   auto kernel =

@@ -210,7 +210,6 @@ OwnOperator::OwnOperator(const Module& loaded, const plug_kernel& given)
                 "', which its schema does not mark. Write Tensor(a!) there.");
   }
   for (const c10::Argument& result : schema.returns())
-    gives_lists = gives_lists || result.type()->kind() == c10::TypeKind::ListType;
   check_returns(*this);
   check_shapes(*this);
   if (kernel.shapes != nullptr) shapes.emplace(kernel.shapes, schema);

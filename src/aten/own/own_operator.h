@@ -28,7 +28,6 @@ struct OwnOperator {
   std::vector<bool> writes;  // by argument
   bool writes_any = false;
   bool takes_tensors = false;  // or lists of them
-  bool gives_lists = false;
   std::optional<ShapeText> shapes;  // or kernel.shape, or the kernel shapes its results itself
   std::optional<GradientText> gradient;
 

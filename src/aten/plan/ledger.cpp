@@ -25,6 +25,7 @@ AccountRegistry& account_registry() {
 const char* way_name(Way way) {
   switch (way) {
     case Way::kKernel: return "kernel";
+    case Way::kAny: return "any";
     case Way::kBorrow: return "borrow";
     case Way::kStage: return "stage";
   }
@@ -38,6 +39,8 @@ const char* reason_text(Reason reason) {
     case Reason::kDeclined: return "the plugin's kernel declined the call";
     case Reason::kInputDtype: return "an argument's dtype is not among the device's dtypes";
     case Reason::kResultDtype: return "a result's dtype is not among the device's dtypes";
+    case Reason::kKernelInputDtype: return "an argument's dtype is not among the kernel's dtypes";
+    case Reason::kKernelResultDtype: return "a result's dtype is not among the kernel's dtypes";
     case Reason::kArguments: return "the plugin's kernel cannot take such arguments";
   }
   return "";
@@ -60,13 +63,25 @@ void LedgerAccount::count(Way way, Reason reason, uint64_t bytes, uint64_t nanos
   if (nanoseconds != 0) line.nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
 }
 
+void LedgerAccount::explain(const std::string& why) {
+  if (why.empty()) return;
+  const std::lock_guard lock(why_lock_);
+  if (why_declined_ != why) why_declined_ = why;
+}
+
+std::string LedgerAccount::why_of(Reason reason) const {
+  const std::lock_guard lock(why_lock_);
+  const bool is_told = reason == Reason::kDeclined && !why_declined_.empty();
+  return is_told ? reason_text(reason) + (": " + why_declined_) : reason_text(reason);
+}
+
 void LedgerAccount::collect(std::vector<LedgerEntry>& entries) const {
   for (size_t way = 0; way < kWays; ++way) {
     for (size_t reason = 0; reason < kReasons; ++reason) {
       const Line& line = lines_[way][reason];
       if (line.count == 0) continue;
       entries.push_back({op_, static_cast<Way>(way), static_cast<Reason>(reason), line.count, line.bytes,
-                         line.nanoseconds});
+                         line.nanoseconds, why_of(static_cast<Reason>(reason))});
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The account of how operators ran: by the plugin's kernel, borrowed, or staged, and why.
+// The account of how operators ran: by the plugin's kernel for it, by its kernel for any, borrowed, or
+// staged, and why.
 // Each operator owns its lines and counts in them with relaxed atomics, a few nanoseconds a call;
 // reading collects the lines of all operators. Any thread may count, any may read.
 
@@ -11,11 +12,21 @@
 #include <vector>
 
 #include "base/namespaces.h"
+#include "base/spin_lock.h"
 
 namespace torchplug::aten {
 
-enum class Way { kKernel, kBorrow, kStage };
-enum class Reason { kNone, kNoKernel, kDeclined, kInputDtype, kResultDtype, kArguments };
+enum class Way { kKernel, kAny, kBorrow, kStage };
+enum class Reason {
+  kNone,
+  kNoKernel,
+  kDeclined,
+  kInputDtype,
+  kResultDtype,
+  kKernelInputDtype,
+  kKernelResultDtype,
+  kArguments
+};
 
 const char* way_name(Way way);
 const char* reason_text(Reason reason);
@@ -27,6 +38,7 @@ struct LedgerEntry {
   uint64_t count;
   uint64_t bytes;        // moved between host and device for it
   uint64_t nanoseconds;  // of the calling thread, while timing is on
+  std::string why;       // the reason in words; those of the plugin where it said any
 };
 
 // The lines of one operator.
@@ -38,6 +50,8 @@ class LedgerAccount {
   LedgerAccount& operator=(const LedgerAccount&) = delete;
 
   void count(Way way, Reason reason, uint64_t bytes, uint64_t nanoseconds);
+  // Why the plugin declined a call, in its words; the latest count. Nothing is said by nothing.
+  void explain(const std::string& why);
   void collect(std::vector<LedgerEntry>& entries) const;
   void reset();
 
@@ -47,10 +61,14 @@ class LedgerAccount {
     std::atomic<uint64_t> bytes{0};
     std::atomic<uint64_t> nanoseconds{0};
   };
-  static constexpr size_t kWays = 3;
-  static constexpr size_t kReasons = 6;
+  static constexpr size_t kWays = 4;
+  static constexpr size_t kReasons = 8;
+
+  std::string why_of(Reason reason) const;
 
   std::string op_;
+  mutable SpinLock why_lock_;  // guards
+  std::string why_declined_;
   std::array<std::array<Line, kReasons>, kWays> lines_;
 };
 

@@ -160,6 +160,12 @@ std::string full_name(const c10::OperatorName& name) {
   return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
 }
 
+std::optional<c10::OperatorHandle> find_operator(const std::string& full_name) {
+  const size_t dot = full_name.find('.');
+  const std::string overload = dot == std::string::npos ? "" : full_name.substr(dot + 1);
+  return c10::Dispatcher::singleton().findSchema({full_name.substr(0, dot), overload});
+}
+
 std::vector<c10::OperatorHandle> overloads_of(const std::string& name) {
   using Names = std::unordered_map<std::string, std::vector<c10::OperatorName>>;
   auto& dispatcher = c10::Dispatcher::singleton();

@@ -14,6 +14,9 @@ namespace torchplug::aten {
 // "aten::add.Tensor"
 std::string full_name(const c10::OperatorName& name);
 
+// The operator of a full name, if this PyTorch has it.
+std::optional<c10::OperatorHandle> find_operator(const std::string& full_name);
+
 // All operators of a name, "aten::add".
 std::vector<c10::OperatorHandle> overloads_of(const std::string& name);
 

@@ -67,11 +67,12 @@ class PlanCache {
   }
 
   void insert(const PlanKey& key, std::shared_ptr<const Plan> plan) {
-    auto entry = std::make_shared<const Entry>(Entry{key.words().vec(), std::move(plan)});
-    std::unordered_map<uint64_t, std::shared_ptr<const Entry>> forgotten;  // destroyed outside the lock
-    std::lock_guard lock(plans_lock_);
-    if (plans_.size() >= kCapacity) plans_.swap(forgotten);
-    plans_.insert_or_assign(key.hash(), std::move(entry));
+    place(key, std::move(plan), /*replaces=*/true);
+  }
+
+  // Inserts the plan unless one is there already. Gives the one that is there then.
+  std::shared_ptr<const Plan> insert_first(const PlanKey& key, std::shared_ptr<const Plan> plan) {
+    return place(key, std::move(plan), /*replaces=*/false);
   }
 
  private:
@@ -81,6 +82,19 @@ class PlanCache {
     std::vector<uint64_t> words;
     std::shared_ptr<const Plan> plan;
   };
+
+  std::shared_ptr<const Plan> place(const PlanKey& key, std::shared_ptr<const Plan> plan, bool replaces) {
+    auto entry = std::make_shared<const Entry>(Entry{key.words().vec(), plan});
+    std::unordered_map<uint64_t, std::shared_ptr<const Entry>> forgotten;  // destroyed outside the lock
+    std::shared_ptr<const Entry> replaced;
+    const uint64_t hash = key.hash();
+    std::lock_guard lock(plans_lock_);
+    if (plans_.size() >= kCapacity) plans_.swap(forgotten);
+    std::shared_ptr<const Entry>& there = plans_[hash];
+    if (!replaces && there != nullptr && key.is(there->words)) return there->plan;
+    replaced = std::exchange(there, std::move(entry));
+    return plan;
+  }
 
   std::shared_ptr<const Entry> find_entry(const PlanKey& key) const {
     const uint64_t hash = key.hash();

@@ -3,6 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/clamp_min_ops.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
 
 #include <algorithm>
@@ -17,12 +18,19 @@ namespace {
 
 constinit thread_local bool shaping = false;
 
-std::vector<OutputShape> shapes_of(Arguments results) {
-  std::vector<OutputShape> shapes;
+CallShape shapes_of(Arguments results) {
+  CallShape shape;
   for (const c10::IValue& value : results) {
-    shapes.push_back(value.isTensor() ? OutputShape::of(value.toTensor()) : OutputShape::none());
+    const size_t before = shape.outputs.size();
+    if (is_list_of_tensors(value)) {
+      for (const at::Tensor& tensor : value.toTensorVector())
+        shape.outputs.push_back(OutputShape::of(tensor));
+    } else {
+      shape.outputs.push_back(value.isTensor() ? OutputShape::of(value.toTensor()) : OutputShape::none());
+    }
+    shape.counts.push_back(shape.outputs.size() - before);
   }
-  return shapes;
+  return shape;
 }
 
 at::Tensor to_meta(const at::Tensor& tensor) {
@@ -33,7 +41,7 @@ at::Tensor to_meta(const at::Tensor& tensor) {
   return meta;
 }
 
-std::vector<OutputShape> shape_by_meta(const OperatorFacts& facts, Arguments arguments) {
+CallShape shape_by_meta(const OperatorFacts& facts, Arguments arguments) {
   torch::jit::Stack stack(arguments.begin(), arguments.end());
   for (c10::IValue& value : stack) {
     replace_tensors(value, to_meta);
@@ -50,13 +58,31 @@ bool is_clamp(const OperatorFacts& facts, Arguments arguments) {
          arguments.front().toTensor().scalar_type() != at::kBool;
 }
 
-std::vector<OutputShape> shape_clamp(const at::Tensor& self) {
+CallShape shape_clamp(const at::Tensor& self) {
   const ShapingScope scope;
-  return {OutputShape::of(at::_ops::clamp_min::redispatch(kShapeKey, self, 0))};
+  return {{OutputShape::of(at::_ops::clamp_min::redispatch(kShapeKey, self, 0))}, {1}};
 }
 
-std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments arguments,
-                                          const Stream& stream) {
+// PyTorch 2.11 has no meta kernel for it.
+bool is_attention_backward(const OperatorFacts& facts) {
+  return facts.name == "aten::_scaled_dot_product_fused_attention_overrideable_backward";
+}
+
+// Gradients look like what they are for.
+CallShape shape_attention_backward(Arguments arguments) {
+  CallShape shape;
+  const auto wanted = arguments[5].toBoolList();
+  for (size_t i = 0; i < 4; ++i) {
+    const c10::IValue& given = arguments[i + 1];
+    const bool is_wanted = wanted[i] && given.isTensor() && given.toTensor().defined();
+    shape.outputs.push_back(is_wanted ? OutputShape::of(at::empty_like(to_meta(given.toTensor())))
+                                      : OutputShape::none());
+    shape.counts.push_back(1);
+  }
+  return shape;
+}
+
+CallShape shape_by_running(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
   refuse_unplanned(stream, facts.name);
   // Copies, so that nothing an operator may write comes back.
   Loan copies(LoanKind::kStage, stream);
@@ -75,9 +101,9 @@ std::vector<OutputShape> shape_by_running(const OperatorFacts& facts, Arguments 
 
 // Results without elements: PyTorch's meta kernels give them other strides than the CPU's, which cost
 // nothing.
-bool are_empty(const std::vector<OutputShape>& shapes) {
-  const auto is_empty = [](const OutputShape& shape) { return shape.is_tensor && shape.bytes == 0; };
-  return !shapes.empty() && std::ranges::all_of(shapes, is_empty);
+bool are_empty(const CallShape& shape) {
+  const auto is_empty = [](const OutputShape& output) { return output.is_tensor && output.bytes == 0; };
+  return !shape.outputs.empty() && std::ranges::all_of(shape.outputs, is_empty);
 }
 
 bool has_cpu_kernel(const OperatorFacts& facts) {
@@ -117,17 +143,33 @@ torch::jit::Stack shape_structured(const OperatorFacts& facts, Arguments argumen
   return stack;
 }
 
-std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
+CallShape shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream) {
   if (facts.is_structured) return shapes_of(shape_structured(facts, arguments));
   if (is_clamp(facts, arguments)) return shape_clamp(arguments.front().toTensor());
+  if (is_attention_backward(facts)) return shape_attention_backward(arguments);
   const at::DisableRecordFunctionGuard unseen;
   const HostScope scope;
   try {
-    std::vector<OutputShape> shapes = shape_by_meta(facts, arguments);
-    if (C10_LIKELY(!are_empty(shapes)) || is_capturing(stream) || !has_cpu_kernel(facts)) return shapes;
+    CallShape shape = shape_by_meta(facts, arguments);
+    if (C10_LIKELY(!are_empty(shape)) || is_capturing(stream) || !has_cpu_kernel(facts)) return shape;
     return shape_by_running(facts, arguments, stream);
   } catch (const c10::NotImplementedError&) {
     return shape_by_running(facts, arguments, stream);
+  }
+}
+
+// A meta kernel may be Python's, with exceptions of its own; what it refuses, or cannot tell, is for others
+// to say.
+std::optional<CallShape> shape_without_running(const OperatorFacts& facts, Arguments arguments) {
+  if (facts.is_structured) return shapes_of(shape_structured(facts, arguments));
+  if (is_clamp(facts, arguments)) return shape_clamp(arguments.front().toTensor());
+  if (is_attention_backward(facts)) return shape_attention_backward(arguments);
+  const at::DisableRecordFunctionGuard unseen;
+  const HostScope scope;
+  try {
+    return shape_by_meta(facts, arguments);
+  } catch (const std::exception&) {
+    return std::nullopt;
   }
 }
 

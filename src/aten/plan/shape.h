@@ -59,9 +59,18 @@ class ShapingScope {
 // What the shape function of a structured operator gives for boxed arguments, in a ShapingScope of its own.
 torch::jit::Stack shape_structured(const OperatorFacts& facts, Arguments arguments);
 
+// What the results of a call look like: one OutputShape for each tensor, several for a list of tensors, and
+// one that is no tensor for anything else.
+struct CallShape {
+  std::vector<OutputShape> outputs;
+  std::vector<size_t> counts;  // by result: how many of them are its
+};
+
 // By the shape function of a structured operator, else by the meta kernel, else by running the CPU's kernel
-// on copies of the arguments. Slow: for a plan, once. Needs a functional operator.
-std::vector<OutputShape> shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream);
+// on copies of the arguments. Slow: for a plan, once. What the operator writes is left as it is.
+CallShape shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream);
+// The same without running anything; nothing if PyTorch cannot tell so.
+std::optional<CallShape> shape_without_running(const OperatorFacts& facts, Arguments arguments);
 
 // Whether the calling thread is inside a ShapingScope: an operator asked to fill outputs leaves them as they
 // are.

@@ -1,9 +1,15 @@
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/_fused_sdp_choice_native.h>
+#include <ATen/ops/empty_like.h>
+
+#include <atomic>
+#include <utility>
 
 #include "aten/host/host_tensor.h"
 #include "aten/kernel/served_operators.h"
+#include "aten/shims/shims.h"
+#include "aten/tensor/arguments.h"
 #include "runtime/device.h"
 
 namespace torchplug::aten {
@@ -37,19 +43,70 @@ int64_t choose_like_cpu(const at::Tensor& query, const at::Tensor& key, const at
       enable_gqa);
 }
 
+std::atomic<OperatorKernel*> fused{nullptr};
+
+// Nothing is asked for tensors without memory, which a trace has.
+bool is_traced(const at::Tensor& tensor) {
+  return !is_on_device(tensor) || tensor.key_set().has(c10::DispatchKey::Python) ||
+         tensor.key_set().has(c10::DispatchKey::Meta) ||
+         tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
+// Whether the plugin's kernel takes the call. It will be given a mask of numbers in place of one of booleans.
+bool is_taken(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+              const std::optional<at::Tensor>& mask, double dropout, bool is_causal,
+              std::optional<double> scale) {
+  OperatorKernel* kernel = fused;
+  if (kernel == nullptr || is_traced(query)) return true;
+  // Only the forward knows what it dropped.
+  if (dropout > 0 && !has_kernel(kFusedAttentionBackward)) return false;
+  if (!kernel->prepares()) return true;
+  at::Tensor bias = mask.value_or(at::Tensor());
+  if (bias.defined() && bias.scalar_type() == at::kBool) bias = at::empty_like(bias, query.options());
+  const auto given = bias.defined() ? c10::IValue(bias) : c10::IValue();
+  const torch::jit::Stack arguments{query, key, value, given, dropout, is_causal, false, scale};
+  return kernel->takes(arguments);
+}
+
 // How scaled_dot_product_attention is carried out: by the plugin's kernel for it if there is one;
 // composed of matrix products if the device has kernels for those; and otherwise as on the CPU, whole.
 int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                const std::optional<at::Tensor>& mask, double dropout, bool is_causal,
                std::optional<double> scale, bool enable_gqa) {
   device_count();  // a fake tensor may come before anything has loaded the plugin
-  if (has_kernel("aten::_scaled_dot_product_fused_attention_overrideable")) return kOverrideable;
+  if (has_kernel(kFusedAttention)) {
+    return is_taken(query, key, value, mask, dropout, is_causal, scale) ? kOverrideable : kMath;
+  }
   if (has_kernel("aten::bmm") || has_kernel("aten::baddbmm")) return kMath;
   if (query.layout() != at::kStrided || query.is_nested()) return kMath;
   return choose_like_cpu(query, key, value, mask, dropout, is_causal, scale, enable_gqa);
 }
 
+// What was composed forward is composed backward.
+class AttentionBackward final : public c10::OperatorKernel {
+ public:
+  explicit AttentionBackward(std::unique_ptr<aten::OperatorKernel> kernel) : kernel_(std::move(kernel)) {}
+
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
+    if (is_composed_attention(torch::jit::last(*stack, handle.schema().arguments().size()))) {
+      compose_attention_backward(*stack);
+    } else {
+      kernel_->run(*stack);
+    }
+  }
+
+ private:
+  std::unique_ptr<aten::OperatorKernel> kernel_;
+};
+
 }  // namespace
+
+void offer_attention_to(OperatorKernel& kernel) { fused = &kernel; }
+
+torch::CppFunction make_attention_backward(std::unique_ptr<OperatorKernel> kernel) {
+  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<AttentionBackward>(std::move(kernel)));
+}
+
 }  // namespace torchplug::aten
 
 namespace at::native {

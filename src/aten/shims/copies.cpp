@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "aten/op/operator_kernel.h"
 #include "aten/shims/shims.h"
@@ -70,12 +71,23 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
          }) == PLUG_OK;
 }
 
-// The CPU's copy_ on borrowed or staged memory: converts, broadcasts, resolves whatever there is.
-void copy_on_host(const at::Tensor& to, const at::Tensor& from) {
+OperatorKernel& copy_kernel() {
   static auto& kernel =
       *immortal<OperatorKernel>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""));
+  return kernel;
+}
+
+// By the plugin's kernel for any operator, if it has one that takes such copies.
+bool copy_by_any(const at::Tensor& to, const at::Tensor& from) {
+  if (module_with_any() == nullptr) return false;
   torch::jit::Stack stack{to, from, false};
-  kernel.run(stack);
+  return copy_kernel().run_by_plugin(stack);
+}
+
+// The CPU's copy_ on borrowed or staged memory: converts, broadcasts, resolves whatever there is.
+void copy_on_host(const at::Tensor& to, const at::Tensor& from) {
+  torch::jit::Stack stack{to, from, false};
+  copy_kernel().run_without_plugin(stack);
 }
 
 void copy_within_device(const at::Tensor& to, const at::Tensor& from) {
@@ -83,7 +95,7 @@ void copy_within_device(const at::Tensor& to, const at::Tensor& from) {
   at::assert_no_partial_overlap(to, from);
   if (is_plain(to, from)) {
     copy_by_plugin(to, from, current_stream_of(to));
-  } else if (!copy_strided_by_plugin(to, from)) {
+  } else if (!copy_by_any(to, from) && !copy_strided_by_plugin(to, from)) {
     copy_on_host(to, from);
   }
 }
@@ -235,12 +247,23 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destin
   return copy_(to, self, /*non_blocking=*/false);
 }
 
+std::optional<at::Scalar> item_by_any(const at::Tensor& self) {
+  static auto& kernel = *immortal<OperatorKernel>(
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::_local_scalar_dense", ""));
+  torch::jit::Stack stack{self};
+  if (!kernel.run_by_plugin(stack)) return std::nullopt;
+  return stack[0].toScalar();
+}
+
 at::Scalar local_scalar(const at::Tensor& self) {
   TORCH_CHECK(self.numel() > 0, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
   alignas(16) std::array<std::byte, 16> value{};
   const Stream stream = current_stream_of(self);
   refuse_in_capture(stream, "Reading a number of the device (item(), a condition on a tensor)",
                     "Read it after the replay.");
+  if (module_with_any() != nullptr) {
+    if (auto number = item_by_any(self)) return std::move(*number);
+  }
   read_memory(value.data(), memory_of(self), self.itemsize(), stream);
   stream.synchronize();
   return AT_DISPATCH_V2(self.scalar_type(), "_local_scalar_dense", AT_WRAP([&] {

@@ -33,7 +33,7 @@ void compose_dropout(torch::jit::Stack& stack) {
 }
 
 void add_dropout(torch::Library& library) {
-  add_unless_served(library, "native_dropout", TORCH_FN(native_dropout));
+  add_behind_any(library, "native_dropout", TORCH_FN(native_dropout));
 }
 
 }  // namespace torchplug::aten

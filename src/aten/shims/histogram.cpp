@@ -31,8 +31,8 @@ at::Tensor& histogram_out(const at::Tensor& self, int64_t bins, const at::Scalar
 }  // namespace
 
 void add_histogram(torch::Library& library) {
-  add_unless_served(library, "histc", TORCH_FN(histogram));
-  add_unless_served(library, "histc.out", TORCH_FN(histogram_out));
+  add_behind_any(library, "histc", TORCH_FN(histogram));
+  add_behind_any(library, "histc.out", TORCH_FN(histogram_out));
 }
 
 }  // namespace torchplug::aten

@@ -96,11 +96,11 @@ at::Tensor input_gradient(const at::Tensor& grad, const at::Tensor& input, const
 }  // namespace
 
 void add_shared_batch_norm(torch::Library& library) {
-  add_unless_served(library, "batch_norm_stats", TORCH_FN(statistics));
-  add_unless_served(library, "batch_norm_elemt", TORCH_FN(normalized));
-  add_unless_served(library, "batch_norm_gather_stats_with_counts", TORCH_FN(gathered));
-  add_unless_served(library, "batch_norm_backward_reduce", TORCH_FN(reduce_gradient));
-  add_unless_served(library, "batch_norm_backward_elemt", TORCH_FN(input_gradient));
+  add_behind_any(library, "batch_norm_stats", TORCH_FN(statistics));
+  add_behind_any(library, "batch_norm_elemt", TORCH_FN(normalized));
+  add_behind_any(library, "batch_norm_gather_stats_with_counts", TORCH_FN(gathered));
+  add_behind_any(library, "batch_norm_backward_reduce", TORCH_FN(reduce_gradient));
+  add_behind_any(library, "batch_norm_backward_elemt", TORCH_FN(input_gradient));
 }
 
 }  // namespace torchplug::aten

@@ -26,9 +26,24 @@ void add_dropout(torch::Library& library);
 void add_recurrent_cells(torch::Library& library);
 void add_histogram(torch::Library& library);
 void add_shared_batch_norm(torch::Library& library);
+void add_backwards(torch::Library& library);
 
 // How a call of aten::native_dropout is composed of other operators.
 void compose_dropout(torch::jit::Stack& stack);
+
+// How a call of the fused attention that a plugin may have a kernel for is composed, and its gradient. What
+// was composed forward is composed backward, whatever kernels there are.
+inline constexpr const char* kFusedAttention = "aten::_scaled_dot_product_fused_attention_overrideable";
+inline constexpr const char* kFusedAttentionBackward =
+    "aten::_scaled_dot_product_fused_attention_overrideable_backward";
+void compose_attention(torch::jit::Stack& stack);
+void compose_attention_backward(torch::jit::Stack& stack);
+bool is_composed_attention(Arguments arguments);
+// What the dispatcher calls for the gradient.
+torch::CppFunction make_attention_backward(std::unique_ptr<OperatorKernel> kernel);
+// The kernel that a call of attention is offered to, before it is decided how to carry it out; it lives until
+// the process ends.
+void offer_attention_to(OperatorKernel& kernel);
 
 // What the dispatcher calls for aten::convolution.
 torch::CppFunction make_traceable_convolution(std::unique_ptr<OperatorKernel> kernel);
@@ -36,6 +51,23 @@ torch::CppFunction make_traceable_convolution(std::unique_ptr<OperatorKernel> ke
 template <class Function>
 void add_unless_served(torch::Library& library, const char* name, Function function) {
   if (!has_kernel(std::string("aten::") + name)) library.impl(name, function);
+}
+
+// The operator for the dispatcher, "histc.out": the plugin's kernel for any operator, and `composed` for what
+// that does not take.
+torch::CppFunction make_behind_any(const std::string& name, c10::KernelFunction composed);
+
+// The same behind the plugin's kernel for any operator, if it has one. Nothing for an operator that this
+// PyTorch does not have.
+template <class Function>
+void add_behind_any(torch::Library& library, const char* name, Function function) {
+  const std::string full = std::string("aten::") + name;
+  if (has_kernel(full) || !find_operator(full)) return;
+  if (module_with_any() == nullptr) {
+    library.impl(name, function);
+  } else {
+    library.impl(name, make_behind_any(full, c10::KernelFunction::makeFromUnboxedFunction(function)));
+  }
 }
 
 }  // namespace torchplug::aten

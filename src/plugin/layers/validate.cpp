@@ -439,7 +439,19 @@ class ValidateLayer {
   }
 
   plug_status call_kernel(const plug_kernel& kernel, const plug_call& call) {
-    return guarded(kernel.schema, [&] { return check_kernel(state_, kernel, call); });
+    return guarded(title_of(kernel, call), [&] { return check_kernel(state_, kernel, call); });
+  }
+  plug_status call_prepare(const plug_kernel& kernel, const plug_call& call, void** kept) {
+    return guarded(title_of(kernel, call), [&] { return check_prepare(state_, kernel, call, kept); });
+  }
+  // There is nobody to give an answer to.
+  void call_forget(const plug_kernel& kernel, void* kept) {
+    const plug_status status = guarded("forget", [&] {
+      state_.kernel_states.check_forget(kept);
+      return PLUG_OK;
+    });
+    if (status != PLUG_OK) log_message(3, take_plugin_error().c_str());
+    if (kernel.forget != nullptr) kernel.forget(kept);
   }
 
  private:

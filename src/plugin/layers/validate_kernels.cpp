@@ -69,16 +69,29 @@ bool has_same_shape(const plug_tensor& a, const plug_tensor& b) {
   return a.dtype == b.dtype && a.ndim == b.ndim && std::equal(a.sizes, a.sizes + a.ndim, b.sizes);
 }
 
-// What is wrong with an argument or result of a kernel that accepts so much, in a call on `device`; null:
-// nothing.
-const char* unaccepted(const plug_tensor& tensor, uint64_t accepts, int32_t device) {
+bool is_number(const plug_tensor& tensor) { return tensor.mem.device == PLUG_HOST && tensor.ndim == 0; }
+
+bool takes_dtype(const plug_kernel& kernel, plug_dtype dtype) {
+  const plug_dtype* end = kernel.dtypes + kernel.dtype_count;
+  return kernel.dtypes == nullptr || std::find(kernel.dtypes, end, dtype) != end;
+}
+
+// What is wrong with an argument or result of a kernel in the call; null: nothing.
+const char* unaccepted(const plug_tensor& tensor, const plug_kernel& kernel, const plug_call& call) {
   constexpr uint32_t kLazy = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG;
   if (!is_there(tensor) || !has_elements(tensor)) return nullptr;
+  // What comes as it is may be anything.
+  if (kernel.schema == nullptr) return nullptr;
+  const uint64_t accepts = kernel.accepts;
+  if (!takes_dtype(kernel, tensor.dtype)) return "has a dtype that is not among the kernel's";
+  const bool is_converted =
+      call.compute == 0 || (accepts & PLUG_ACCEPTS_MIXED) != 0 || tensor.dtype == call.compute;
+  if (is_number(tensor) && !is_converted) return "is a number of another dtype than call->compute";
   if ((tensor.flags & kLazy) != 0 && (accepts & PLUG_ACCEPTS_LAZY_BITS) == 0) return "has a conj or neg bit";
-  const bool may_be_host =
-      device == PLUG_HOST || ((accepts & PLUG_ACCEPTS_HOST_SCALAR) != 0 && tensor.ndim == 0);
+  const bool is_host_call = call.device == PLUG_HOST;
+  const bool may_be_host = is_host_call || ((accepts & PLUG_ACCEPTS_HOST_SCALAR) != 0 && tensor.ndim == 0);
   if (tensor.mem.device == PLUG_HOST && !may_be_host) return "is in host memory";
-  if (tensor.mem.device != PLUG_HOST && device == PLUG_HOST) return "is in memory of a device";
+  if (tensor.mem.device != PLUG_HOST && is_host_call) return "is in memory of a device";
   if ((accepts & PLUG_ACCEPTS_STRIDED) != 0) return nullptr;
   return is_contiguous(tensor, (accepts & PLUG_ACCEPTS_DENSE) != 0) ? nullptr : "is not contiguous";
 }
@@ -86,14 +99,41 @@ const char* unaccepted(const plug_tensor& tensor, uint64_t accepts, int32_t devi
 void check_accepted(const plug_kernel& kernel, const plug_call& call) {
   const char* wrong = nullptr;
   const auto check = [&](const plug_tensor& tensor) {
-    if (wrong == nullptr) wrong = unaccepted(tensor, kernel.accepts, call.device);
+    if (wrong == nullptr) wrong = unaccepted(tensor, kernel, call);
   };
   for_each_tensor(call.args, call.arg_count, check);
   const bool is_allocated = (kernel.accepts & PLUG_SHAPES_OUTPUT) == 0;
   if (is_allocated) for_each_tensor(call.results, call.result_count, check);
   if (wrong == nullptr) return;
-  violate(Rule::kKernelTensor,
-          std::string(kernel.schema) + " was given a tensor that " + wrong + ", which it does not accept.");
+  violate(Rule::kKernelTensor, std::string(title_of(kernel, call)) + " was given a tensor that " + wrong +
+                                   ", which it does not accept.");
+}
+
+std::vector<int32_t> tags_of(const plug_call& call) {
+  std::vector<int32_t> tags;
+  for (uint32_t i = 0; i < call.result_count; ++i) tags.push_back(call.results[i].tag);
+  return tags;
+}
+
+// What the kernel has made of its results: a number is still one of its type, a tensor a tensor.
+void check_results(const plug_kernel& kernel, const plug_call& call, const std::vector<int32_t>& before) {
+  for (uint32_t i = 0; i < call.result_count; ++i) {
+    const int32_t tag = call.results[i].tag;
+    if (before[i] == PLUG_NONE || tag == before[i]) continue;
+    violate(Rule::kKernelResult, std::string(title_of(kernel, call)) + " changed the tag of result " +
+                                     std::to_string(i) + " from " + std::to_string(before[i]) + " to " +
+                                     std::to_string(tag) + ".");
+  }
+}
+
+void check_given(State& state, const plug_kernel& kernel, const plug_call& call) {
+  const char* title = title_of(kernel, call);
+  state.check_device(title, call.device);
+  state.order.check_stream(title, call.device, call.stream);
+  const auto check = [&](const plug_tensor& tensor) { check_tensor(state, title, tensor); };
+  for_each_tensor(call.args, call.arg_count, check);
+  for_each_tensor(call.results, call.result_count, check);
+  check_accepted(kernel, call);
 }
 
 // Of CPU tensors: no device, no stream, and nothing to wait for.
@@ -151,22 +191,33 @@ void check_tensor(State& state, const char* function, const plug_tensor& tensor)
   state.memory.check_use(function, tensor.mem, extent);
 }
 
+plug_status check_prepare(State& state, const plug_kernel& kernel, const plug_call& call, void** kept) {
+  check_given(state, kernel, call);
+  take_plugin_error();
+  const std::vector<int32_t> before = tags_of(call);
+  const plug_status status = kernel.prepare(&call, kept);
+  if (status == PLUG_OK) {
+    check_results(kernel, call, before);
+    if (*kept != nullptr) state.kernel_states.add(*kept);
+  }
+  return state.check_status("prepare", status, /*is_query=*/false);
+}
+
 plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_call& call) {
   if (call.device == PLUG_HOST) return check_host_kernel(state, kernel, call);
-  state.check_device(kernel.schema, call.device);
-  state.order.check_stream(kernel.schema, call.device, call.stream);
-  const auto check = [&](const plug_tensor& tensor) { check_tensor(state, kernel.schema, tensor); };
-  for_each_tensor(call.args, call.arg_count, check);
-  for_each_tensor(call.results, call.result_count, check);
-  check_accepted(kernel, call);
+  check_given(state, kernel, call);
+  state.kernel_states.check_call(title_of(kernel, call), call.state);
   const Order::Place place = state.order.enqueue(call.device, call.stream);
+  state.kernel_states.note_use(call.state, place);
   const auto use = [&](const plug_tensor& tensor) { state.memory.note_use(tensor.mem, place); };
   for_each_tensor(call.args, call.arg_count, use);
   take_plugin_error();
+  const std::vector<int32_t> before = tags_of(call);
   const plug_status status = kernel.fn(&call);
   // Only now are all results there: some kernels shape theirs.
   for_each_tensor(call.results, call.result_count, use);
-  return state.check_status(kernel.schema, status, /*is_query=*/false);
+  if (status == PLUG_OK) check_results(kernel, call, before);
+  return state.check_status(title_of(kernel, call), status, /*is_query=*/false);
 }
 
 }  // namespace torchplug::plugin::validation

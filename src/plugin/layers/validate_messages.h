@@ -34,6 +34,8 @@ enum class Rule : uint8_t {
   kTensor,
   kCopyStrided,
   kKernelTensor,
+  kKernelState,
+  kKernelResult,
   kFreeInUse,
   kMapRange,
   kStatusUnknown,

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "plugin/layers/validate_kernel_states.h"
 #include "plugin/layers/validate_memory.h"
 #include "plugin/layers/validate_order.h"
 #include "plugin/runtime.h"
@@ -20,6 +21,7 @@ class State {
   const plug_host& host;
   Order order;
   Memory memory;
+  KernelStates kernel_states{order};
 
   // From now on every call is one too many.
   void end() { is_over_ = true; }

@@ -1,0 +1,154 @@
+/* Kernels for operators that PyTorch composes of others and has gradients of its own for:
+** forward alone. Of float32 and float64; each declines something. */
+#include <math.h>
+
+#include "base.h"
+#include "elements.h"
+
+static const plug_tensor *arg(const plug_call *call, uint32_t i) {
+  return call->args[i].as.tensors;
+}
+static const plug_tensor *result(const plug_call *call, uint32_t i) {
+  return call->results[i].as.tensors;
+}
+
+/* Declines a weight that is a vector. */
+static plug_status linear(const plug_call *call) {
+  const plug_tensor *in = arg(call, 0), *weight = arg(call, 1), *out = result(call, 0);
+  if (!is_float(in) || weight->ndim != 2) return PLUG_UNSUPPORTED;
+  const int64_t inner = weight->sizes[1], outer = weight->sizes[0];
+  for (int64_t i = 0; i < elements_of(out); i++) {
+    double sum = call->args[2].tag == PLUG_NONE ? 0 : get(arg(call, 2), i % outer);
+    for (int64_t k = 0; k < inner; k++)
+      sum += get(in, i / outer * inner + k) * get(weight, i % outer * inner + k);
+    set(out, i, sum);
+  }
+  return PLUG_OK;
+}
+
+/* Of matrices, vectors and batches of the same sizes. */
+static plug_status matmul(const plug_call *call) {
+  const plug_tensor *a = arg(call, 0), *b = arg(call, 1), *out = result(call, 0);
+  if (!is_float(a) || (a->ndim > 2 && b->ndim > 2 && a->ndim != b->ndim))
+    return PLUG_UNSUPPORTED;
+  const int64_t k = a->sizes[a->ndim - 1];
+  const int64_t m = a->ndim == 1 ? 1 : a->sizes[a->ndim - 2];
+  const int64_t n = b->ndim == 1 ? 1 : b->sizes[b->ndim - 1];
+  const int64_t batches_a = elements_of(a) / (m * k),
+                batches_b = elements_of(b) / (k * n);
+  if (batches_a != batches_b && batches_a != 1 && batches_b != 1) return PLUG_UNSUPPORTED;
+  for (int64_t i = 0; i < elements_of(out); i++) {
+    const int64_t batch = i / (m * n), row = i / n % m, column = i % n;
+    double sum = 0;
+    for (int64_t j = 0; j < k; j++)
+      sum += get(a, (batches_a == 1 ? 0 : batch) * m * k + row * k + j) *
+             get(b, (batches_b == 1 ? 0 : batch) * k * n + j * n + column);
+    set(out, i, sum);
+  }
+  return PLUG_OK;
+}
+
+/* Without padding, dilation and ceil_mode. */
+static plug_status max_pool(const plug_call *call) {
+  const plug_tensor *in = arg(call, 0), *out = result(call, 0);
+  const int64_t *size = call->args[1].as.ints, *padding = call->args[3].as.ints;
+  const int64_t *stride = call->args[2].count ? call->args[2].as.ints : size;
+  if (!is_float(in) || padding[0] || padding[1] || call->args[4].as.ints[0] != 1 ||
+      call->args[4].as.ints[1] != 1 || call->args[5].as.i)
+    return fail(PLUG_UNSUPPORTED, "no padding, no dilation");
+  const int64_t h = in->sizes[in->ndim - 2], w = in->sizes[in->ndim - 1];
+  const int64_t oh = out->sizes[out->ndim - 2], ow = out->sizes[out->ndim - 1];
+  for (int64_t i = 0; i < elements_of(out); i++) {
+    const int64_t plane = i / (oh * ow), row = i / ow % oh, column = i % ow;
+    double most = -INFINITY;
+    for (int64_t y = 0; y < size[0]; y++) {
+      for (int64_t x = 0; x < size[1]; x++)
+        most = fmax(most, get(in, plane * h * w + (row * stride[0] + y) * w +
+                                      column * stride[1] + x));
+    }
+    set(out, i, most);
+  }
+  return PLUG_OK;
+}
+
+static plug_status rms_norm(const plug_call *call) {
+  const plug_tensor *in = arg(call, 0), *out = result(call, 0), *rstd = result(call, 1);
+  const plug_value *weight = &call->args[2];
+  int64_t size = 1;
+  if (!is_float(in)) return PLUG_UNSUPPORTED;
+  for (uint32_t d = 0; d < call->args[1].count; d++) size *= call->args[1].as.ints[d];
+  const double standard =
+      in->dtype == PLUG_F32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
+  const double eps = call->args[3].tag == PLUG_NONE ? standard : call->args[3].as.f;
+  for (int64_t row = 0; row < elements_of(in) / size; row++) {
+    double sum = 0;
+    for (int64_t i = 0; i < size; i++)
+      sum += get(in, row * size + i) * get(in, row * size + i);
+    const double scale = 1 / sqrt(sum / (double)size + eps);
+    set(rstd, row, scale);
+    for (int64_t i = 0; i < size; i++) {
+      const double w = weight->tag == PLUG_NONE ? 1 : get(weight->as.tensors, i);
+      set(out, row * size + i, get(in, row * size + i) * scale * w);
+    }
+  }
+  return PLUG_OK;
+}
+
+static plug_status silu_backward(const plug_call *call) {
+  if (!is_float(arg(call, 0))) return PLUG_UNSUPPORTED;
+  for (int64_t i = 0; i < elements_of(result(call, 0)); i++) {
+    const double x = get(arg(call, 1), i), s = 1 / (1 + exp(-x));
+    set(result(call, 0), i, get(arg(call, 0), i) * s * (1 + x * (1 - s)));
+  }
+  return PLUG_OK;
+}
+
+static plug_status range(const plug_call *call) {
+  const plug_tensor *out = result(call, 0);
+  if (out->mem.base != arg(call, 3)->mem.base)
+    return fail(PLUG_INTERNAL, "the argument is not the result");
+  for (int64_t i = 0; i < elements_of(out); i++)
+    set(out, i, number_of(&call->args[0]) + (double)i * number_of(&call->args[2]));
+  return PLUG_OK;
+}
+
+static plug_status nothing(const plug_call *call) {
+  (void)call;
+  return fail(PLUG_INTERNAL, "this kernel is for nothing");
+}
+
+static const plug_kernel list[] = {
+    {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+     .fn = linear},
+    {.schema = "aten::matmul(Tensor self, Tensor other) -> Tensor", .fn = matmul},
+    {.schema = "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], "
+               "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
+     .fn = max_pool},
+    {.schema = "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? "
+               "weight, float? eps) -> (Tensor, Tensor)",
+     .fn = rms_norm},
+    {.schema = "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor",
+     .fn = silu_backward},
+    {.schema = "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, "
+               "Tensor(a!) out) -> Tensor(a!)",
+     .fn = range},
+    /* With a gradient that nobody has. */
+    {.schema = "aten::_efficient_attention_forward(Tensor query, Tensor key, Tensor "
+               "value, Tensor? bias, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? "
+               "max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int "
+               "custom_mask_type, bool compute_log_sumexp=False, *, float? scale=None, "
+               "Tensor? seqlen_k=None, int? window_size=None) -> (Tensor output, Tensor "
+               "logsumexp, Tensor philox_seed, Tensor philox_offset, SymInt "
+               "max_seqlen_batch_q, SymInt max_seqlen_batch_k)",
+     .fn = nothing},
+    {.schema = "aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> "
+               "Tensor(a)",
+     .fn = nothing},
+};
+
+plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {
+  make_device(given, "composites");
+  add_kernels(list, sizeof list / sizeof *list);
+  *out = &module;
+  return PLUG_OK;
+}
