@@ -209,7 +209,6 @@ OwnOperator::OwnOperator(const Module& loaded, const plug_kernel& given)
                 "': .writes of ", name, " names argument '", argument.name(),
                 "', which its schema does not mark. Write Tensor(a!) there.");
   }
-  for (const c10::Argument& result : schema.returns())
   check_returns(*this);
   check_shapes(*this);
   if (kernel.shapes != nullptr) shapes.emplace(kernel.shapes, schema);
