@@ -21,7 +21,6 @@
 #include "runtime/generator.h"
 #include "runtime/memory_copy.h"
 #include "runtime/stream.h"
-#include "torchplug/torchplug.hpp"
 
 namespace py = pybind11;
 
@@ -183,7 +182,7 @@ PYBIND11_MODULE(_C, module) {
   module.def(
       "extension",
       [](const std::string& name) -> std::optional<uintptr_t> {
-        const void* table = torchplug::extension(name.c_str());
+        const void* table = find_extension(name.c_str());
         if (table == nullptr) return std::nullopt;
         return reinterpret_cast<uintptr_t>(table);
       },

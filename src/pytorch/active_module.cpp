@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/immortal.h"
+#include "plugin/layers/serialize.h"
 #include "runtime/device.h"
 
 namespace torchplug::pytorch {
@@ -86,6 +87,13 @@ const Module& detail::load_chosen_module() {
     throw;
   }
   return *active;
+}
+
+const void* find_extension(const char* name) {
+  const Module& module = active_module();
+  if (module.extension == nullptr) return nullptr;
+  const auto lock = lock_calls(module);
+  return module.extension(name);
 }
 
 void refuse_second_module(const std::string& name, const std::string& path) {

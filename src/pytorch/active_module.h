@@ -26,6 +26,9 @@ bool has_module_failed() noexcept;
 // Loads the plugin if this is the first use.
 inline const Module& active_module();
 
+// A table of the plugin's for an interface that is not in plug.h, by name; null if it has none.
+const void* find_extension(const char* name);
+
 // Throws what is said to whoever asks for a second device plugin.
 [[noreturn]] void refuse_second_module(const std::string& name, const std::string& path);
 

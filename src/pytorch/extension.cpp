@@ -64,12 +64,7 @@ const plug_runtime& plugin_runtime() {
   return table;
 }
 
-const void* extension(const char* name) {
-  const core::Module& module = core::active_module();
-  if (module.extension == nullptr) return nullptr;
-  const auto lock = core::lock_calls(module);
-  return module.extension(name);
-}
+const void* extension(const char* name) { return core::find_extension(name); }
 
 void check(plug_status status, const char* what, c10::DeviceIndex device) {
   core::check(status, what, device);
