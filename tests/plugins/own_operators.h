@@ -124,6 +124,7 @@ static plug_status told(const plug_call *call) {
 }
 
 static plug_status count_positive(const plug_call *call) {
+  call->results[0].tag = PLUG_VALUE_INT;
   call->results[0].as.i = 0;
   for (int64_t i = 0; i < count_of(arg(call, 0)); i++)
     call->results[0].as.i += data_of(arg(call, 0))[i] > 0;
@@ -223,6 +224,7 @@ static void forget_count(void *state) {
   free(state);
 }
 static plug_status number_of_plan(const plug_call *call) {
+  call->results[0].tag = PLUG_VALUE_INT;
   call->results[0].as.i = call->state ? *(int64_t *)call->state : -1;
   return PLUG_OK;
 }

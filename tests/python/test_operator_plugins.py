@@ -238,12 +238,12 @@ def test_a_namespace_that_python_has_taken_is_refused(tmp_path):
         torchplug.load_operators(str(compile_operator(tmp_path, kernel, name)))
 
 
-def test_kernels_for_other_operators_are_reported(tmp_path):
+def test_kernels_for_other_operators_are_reported(tmp_path, capfd):
     kernel = '.schema = "aten::relu(Tensor self) -> Tensor"'
     library = compile_operator(tmp_path, kernel, "helpless")
-    with pytest.warns(UserWarning, match=r"aten::relu.*no device"):
-        names = torchplug.load_operators(str(library))
-    assert names == []
+    assert torchplug.load_operators(str(library)) == []
+    said = capfd.readouterr().err
+    assert said.count("Warning") == 1 and "aten::relu" in said and "no device" in said
 
 
 # ---- with a device ----

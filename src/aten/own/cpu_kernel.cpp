@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "aten/host/host_scope.h"
-#include "aten/kernel/kernel_arguments.h"
 #include "aten/plan/operator_facts.h"
 
 namespace torchplug::aten {
@@ -96,6 +95,8 @@ std::shared_ptr<CpuKernel::Plan> CpuKernel::make_plan(Arguments arguments) const
     });
   }
   plan->outputs = shape_results<int64_t>(own_, arguments);
+  const auto is_single = [](const auto& output) { return output && !output->is_list; };
+  plan->is_direct = plan->inputs_ready && std::ranges::all_of(plan->outputs, is_single);
   return plan;
 }
 
@@ -176,33 +177,58 @@ void CpuKernel::run(torch::jit::Stack& stack) {
   const HostScope scope;
   const Arguments arguments = torch::jit::last(stack, argument_count_);
   const PlanKey key(arguments, numbers_, is_number_);
-  const Plan* known = plans_.peek(key);
-  std::shared_ptr<Plan> made;
-  if (known == nullptr) made = make_plan(arguments);
-  const std::shared_ptr<const Plan> plan = known != nullptr ? plans_.own(*known) : made;
+  if (const Plan* known = plans_.peek(key)) {
+    const std::shared_ptr<const Plan> plan = plans_.own(*known);
+    return plan->is_direct ? run_direct(stack, *plan) : run_prepared(stack, *plan, nullptr);
+  }
+  const std::shared_ptr<Plan> made = make_plan(arguments);
+  run_prepared(stack, *made, made.get());
+  plans_.insert(key, made);
+}
 
-  const std::vector<c10::IValue> copies = prepare_all(arguments, *plan);
-  const Arguments prepared = copies.empty() ? arguments : Arguments(copies);
-  KernelArguments given(/*device=*/0);
-  given.reserve(prepared, 0);
-  for (size_t i = 0; i < prepared.size(); ++i) {
+void CpuKernel::add_arguments(Arguments arguments, KernelArguments& given) const {
+  given.reserve(arguments, own_.returned.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
     // Memory that is shared until it is written is copied now.
     if (own_.writes[i])
-      for_each_tensor(prepared[i], [](const at::Tensor& tensor) { (void)tensor.mutable_data_ptr(); });
-    given.add_argument(prepared[i], types_[i], own_.writes[i]);
+      for_each_tensor(arguments[i], [](const at::Tensor& tensor) { (void)tensor.mutable_data_ptr(); });
+    given.add_argument(arguments[i], types_[i], own_.writes[i]);
   }
-  Results results = make_results(prepared, *plan);
+}
+
+void CpuKernel::run_direct(torch::jit::Stack& stack, const Plan& plan) const {
+  KernelArguments given(/*device=*/0);
+  add_arguments(torch::jit::last(stack, argument_count_), given);
+  c10::SmallVector<at::Tensor, 4> outputs;
+  for (const auto& output : plan.outputs) {
+    const ShapedTensor<int64_t>& shape = output->tensors.front();
+    outputs.emplace_back(at::detail::empty_cpu(shape.sizes, shape.dtype));
+    given.add_result(outputs.back());
+  }
+  HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.schema,
+                given.arguments(), given.results());
+  if (given.generator().defined()) call.set_generator(given.generator());
+  call.run(plan.state == nullptr ? nullptr : plan.state->get());
+  torch::jit::drop(stack, argument_count_);
+  for (at::Tensor& output : outputs) stack.emplace_back(std::move(output));
+}
+
+// `made`: the plan, if it is new: the kernel's `prepare` is asked, and says more about it.
+void CpuKernel::run_prepared(torch::jit::Stack& stack, const Plan& plan, Plan* made) const {
+  const Arguments arguments = torch::jit::last(stack, argument_count_);
+  const std::vector<c10::IValue> copies = prepare_all(arguments, plan);
+  const Arguments prepared = copies.empty() ? arguments : Arguments(copies);
+  KernelArguments given(/*device=*/0);
+  add_arguments(prepared, given);
+  Results results = make_results(prepared, plan);
   HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.schema,
                 given.arguments(), results.values);
   if (given.generator().defined()) call.set_generator(given.generator());
-  if (made != nullptr) {
-    if (own_.kernel.prepare != nullptr) {
-      made->state = std::make_unique<const State>(own_.kernel, call.prepare());
-      learn_shapes(call, *made);
-    }
-    plans_.insert(key, made);
+  if (made != nullptr && own_.kernel.prepare != nullptr) {
+    made->state = std::make_unique<const State>(own_.kernel, call.prepare());
+    learn_shapes(call, *made);
   }
-  call.run(plan->state == nullptr ? nullptr : plan->state->get());
+  call.run(plan.state == nullptr ? nullptr : plan.state->get());
   write_back(arguments, copies);
   std::vector<c10::IValue> finished;
   for (size_t i = 0; i < results.values.size(); ++i)

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "aten/kernel/kernel_arguments.h"
 #include "aten/own/host_call.h"
 #include "aten/own/own_operator.h"
 #include "aten/plan/plan_cache.h"
@@ -40,6 +41,7 @@ class CpuKernel final : public c10::OperatorKernel {
 
   struct Plan {
     bool inputs_ready = true;
+    bool is_direct = false;  // all inputs as they are, all results single new tensors: one C call and no more
     std::vector<bool> is_ready;  // by tensor, in order: the kernel takes it as it is
     std::vector<std::optional<ShapedResult<int64_t>>> outputs;
     std::unique_ptr<const State> state;
@@ -48,6 +50,9 @@ class CpuKernel final : public c10::OperatorKernel {
   struct Results;
 
   void run(torch::jit::Stack& stack);
+  void run_direct(torch::jit::Stack& stack, const Plan& plan) const;
+  void run_prepared(torch::jit::Stack& stack, const Plan& plan, Plan* made) const;
+  void add_arguments(Arguments arguments, KernelArguments& given) const;
   std::shared_ptr<Plan> make_plan(Arguments arguments) const;
   bool takes(const at::Tensor& tensor) const;
   at::Tensor prepare(const at::Tensor& tensor, bool is_ready) const;

@@ -92,6 +92,13 @@ void define(const OwnOperator& own) {
   } else {
     implement<DeviceOnlyKernel>(own, DispatchKey::CPU);
   }
+  if (own.accepts(PLUG_ACCEPTS_LAZY_BITS)) {
+    // PyTorch carries the bits out before the kernel unless it is told not to.
+    for (DispatchKey key : {DispatchKey::Conjugate, DispatchKey::Negative}) {
+      operator_library(own.module.name.c_str(), key)
+          .impl(short_name(own).c_str(), torch::CppFunction::makeFallthrough());
+    }
+  }
   if (own.writes_any) implement<VersionKernel>(own, DispatchKey::ADInplaceOrView);
   if (own.gradient) {
     implement<AutogradKernel>(own, DispatchKey::Autograd);

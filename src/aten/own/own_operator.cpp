@@ -27,9 +27,9 @@ std::string one_line(const std::string& text) {
 c10::FunctionSchema read_schema(const Module& module, const plug_kernel& kernel) {
   try {
     return torch::schema(kernel.schema);
-  } catch (const c10::Error& error) {
+  } catch (const std::exception& error) {
     TORCH_CHECK(false, "Plugin '", module.name, "': PyTorch cannot read the schema \"", kernel.schema,
-                "\" of an operator: ", one_line(error.what_without_backtrace()), ".");
+                "\" of an operator: ", one_line(error.what()), ".");
   }
 }
 
