@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "aten/kernel/binding.h"
@@ -126,6 +127,13 @@ py::dict built_with() {
   return result;
 }
 
+// The address of a table of the plugin's own.
+std::optional<uintptr_t> extension_table(const std::string& name) {
+  const void* table = find_extension(name.c_str());
+  if (table == nullptr) return std::nullopt;
+  return reinterpret_cast<uintptr_t>(table);
+}
+
 // From the lowest to the highest; a smaller number is a higher priority.
 std::pair<int, int> priority_range(int device) {
   const DeviceInfo& info = device_info(to_index(device));
@@ -179,14 +187,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("finish_backward", &finish_backward, NoGil());
   module.def("default_generator", &generator);
   module.def("seed_default_generators", &seed_default_generators);
-  module.def(
-      "extension",
-      [](const std::string& name) -> std::optional<uintptr_t> {
-        const void* table = find_extension(name.c_str());
-        if (table == nullptr) return std::nullopt;
-        return reinterpret_cast<uintptr_t>(table);
-      },
-      NoGil());
+  module.def("extension", &extension_table, NoGil());
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);

@@ -407,6 +407,98 @@ TEST(Validate, every_rule_has_an_id_of_its_own_and_a_meaning) {
 
 // ---- kernels, and the core itself ----
 
+// A kernel of a module under the layer, with a call that has no tensors.
+class LayeredKernel {
+ public:
+  explicit LayeredKernel(const plug_kernel& kernel) : module_(load_module(SIM_LIBRARY)) {
+    module_.kernels = {kernel};
+    insert_validate(module_);
+    EXPECT_EQ(table_of(module_).device_open(0), PLUG_OK);
+    call_.size = sizeof call_;
+    call_.user = layered().user;
+    call_.name = "acme::kernel";
+  }
+  const plug_kernel& layered() const { return module_.kernels[0]; }
+  const plug_runtime& runtime() { return table_of(module_); }
+  plug_status prepare(void** state) { return layered().prepare(&call_, state); }
+  plug_status run(void* state) {
+    call_.state = state;
+    return layered().fn(&call_);
+  }
+  plug_status run_with(plug_value& result) {
+    call_.results = &result;
+    call_.result_count = 1;
+    return layered().fn(&call_);
+  }
+
+ private:
+  Module& module_;
+  plug_call call_{};
+};
+
+plug_status keeps(const plug_call* /*call*/, void** state) {
+  static int kept = 0;
+  *state = &kept;
+  return PLUG_OK;
+}
+
+plug_kernel kernel_with_state() {
+  plug_kernel kernel{};
+  kernel.schema = "acme::kernel() -> ()";
+  kernel.fn = [](const plug_call* call) -> plug_status {
+    return call->state != nullptr ? PLUG_OK : PLUG_UNSUPPORTED;
+  };
+  kernel.prepare = keeps;
+  return kernel;
+}
+
+TEST(Validate, a_kernel_is_called_with_a_state_that_lives) {
+  alone([] {
+    LayeredKernel kernel(kernel_with_state());
+    void* state = nullptr;
+    ASSERT_EQ(kernel.prepare(&state), PLUG_OK);
+    EXPECT_EQ(kernel.run(state), PLUG_OK);
+    EXPECT_EQ(kernel.runtime().device_sync(0), PLUG_OK);
+    void* again = nullptr;
+    ASSERT_EQ(kernel.prepare(&again), PLUG_OK);
+    kernel.layered().forget(state);
+    EXPECT_EQ(found("kernel-state"), 0u);
+    EXPECT_EQ(kernel.run(again), PLUG_OK) << "two plans may keep the same";
+    kernel.runtime().device_sync(0);
+    kernel.layered().forget(again);
+    EXPECT_EQ(found("kernel-state"), 0u);
+  });
+}
+
+TEST(Validate, a_state_is_forgotten_when_its_work_is_done) {
+  alone([] {
+    ::setenv("TORCHPLUG_LOG", "4", 1);
+    LayeredKernel kernel(kernel_with_state());
+    void* state = nullptr;
+    ASSERT_EQ(kernel.prepare(&state), PLUG_OK);
+    ASSERT_EQ(kernel.run(state), PLUG_OK);
+    kernel.layered().forget(state);
+    EXPECT_EQ(found("kernel-state"), 1u);
+  });
+}
+
+TEST(Validate, a_kernel_leaves_the_tag_of_a_number_as_it_is) {
+  alone([] {
+    plug_kernel counts{};
+    counts.schema = "acme::count() -> int";
+    counts.fn = [](const plug_call* call) -> plug_status {
+      call->results[0].tag = call->results[0].as.i == 7 ? PLUG_VALUE_FLOAT : PLUG_VALUE_INT;
+      return PLUG_OK;
+    };
+    LayeredKernel kernel(counts);
+    plug_value result{};
+    result.tag = PLUG_VALUE_INT;
+    EXPECT_EQ(kernel.run_with(result), PLUG_OK);
+    result.as.i = 7;
+    expect_refused(kernel.run_with(result), "kernel-result");
+  });
+}
+
 TEST(Validate, a_kernel_is_given_memory_that_lives) {
   on_validated_sim([](const plug_runtime& runtime) {
     const Module& module = load_module(SIM_LIBRARY);

@@ -57,8 +57,8 @@ PLUGIN = [
     ),
     fault(
         "plugin/module.cpp",
-        "std::min<size_t>(adopted.kernel_size, sizeof kernel)",
-        "sizeof kernel",
+        "std::min<size_t>(item_size, sizeof(Item))",
+        "sizeof(Item)",
         "core_tests:Module.*:Adoption.*",
     ),
     fault(
@@ -474,7 +474,7 @@ ATEN = [
         "operator_tests:BoundKernel.*",
     ),
     fault(
-        "aten/kernel/bound_kernel.cpp",
+        "aten/kernel/bound_plan.cpp",
         "at::has_internal_overlap(target) == at::MemOverlap::Yes",
         "false",
         "python/test_odd_kernels.py::test_a_tensor_that_overlaps_itself_is_filled",
@@ -486,7 +486,28 @@ ATEN = [
         "operator_tests:KernelInputs.*",
     ),
     fault(
-        "aten/kernel/bound_kernel.cpp", "declined = true;", "", "operator_tests:*Kernel*:Record.*"
+        "aten/kernel/bound_kernel.cpp",
+        "alike.was_declined = true;",
+        "",
+        "operator_tests:*Kernel*:Record.*",
+    ),
+    fault(
+        "aten/kernel/kernel_state.cpp",
+        "left->used_on.empty() || !has_streams(device_) || !is_open(device_)",
+        "true",
+        "operator_tests:Prepare.*",
+    ),
+    fault(
+        "aten/kernel/kernel_call.cpp",
+        "if (alike_.state != nullptr) capture->hold(alike_.state);",
+        "",
+        "operator_tests:Prepare.*",
+    ),
+    fault(
+        "aten/kernel/bound_plan.cpp",
+        "promote_number(arguments[i].toScalar(), state);",
+        "",
+        "operator_tests:KernelInputs.*",
     ),
     fault(
         "aten/fallback/host_kernel.cpp",

@@ -4,12 +4,11 @@
  *tests. */
 #include "kernels.h"
 
-#include <complex.h>
 #include <math.h>
 
 #include "base.h"
-
-typedef double complex number;
+#include "complex_elements.h"
+#include "see.h"
 
 static uint64_t rng_answers;
 static int64_t allocations;
@@ -18,84 +17,6 @@ static int64_t copies;
 int64_t kernels_copies(void) { return copies; }
 uint64_t kernels_rng_answers(void) { return rng_answers; }
 int64_t kernels_allocations(void) { return allocations; }
-
-/* ------------------------------- elements -------------------------------- */
-
-static number load(const plug_tensor *tensor, int64_t element) {
-  const void *p = at(&tensor->mem) + element * (int64_t)PLUG_DTYPE_BYTES(tensor->dtype);
-  number value = 0;
-  switch (tensor->dtype) {
-    case PLUG_F32:
-      value = *(const float *)p;
-      break;
-    case PLUG_F64:
-      value = *(const double *)p;
-      break;
-    case PLUG_I32:
-      value = *(const int32_t *)p;
-      break;
-    case PLUG_I64:
-      value = (double)*(const int64_t *)p;
-      break;
-    case PLUG_BOOL:
-      value = *(const uint8_t *)p;
-      break;
-    case PLUG_C64:
-      value = *(const float complex *)p;
-      break;
-    default:
-      break;
-  }
-  if (tensor->flags & PLUG_TENSOR_CONJ) value = conj(value);
-  if (tensor->flags & PLUG_TENSOR_NEG) value = -value;
-  return value;
-}
-
-static void store(const plug_tensor *tensor, int64_t element, number value) {
-  void *p = at(&tensor->mem) + element * (int64_t)PLUG_DTYPE_BYTES(tensor->dtype);
-  switch (tensor->dtype) {
-    case PLUG_F32:
-      *(float *)p = (float)creal(value);
-      break;
-    case PLUG_F64:
-      *(double *)p = creal(value);
-      break;
-    case PLUG_I32:
-      *(int32_t *)p = (int32_t)creal(value);
-      break;
-    case PLUG_I64:
-      *(int64_t *)p = (int64_t)creal(value);
-      break;
-    case PLUG_BOOL:
-      *(uint8_t *)p = value != 0;
-      break;
-    case PLUG_C64:
-      *(float complex *)p = (float complex)value;
-      break;
-    default:
-      break;
-  }
-}
-
-/* Where element `i` of a tensor of `like`'s shape lies in `tensor`, which may need
- * expanding to it. */
-static int64_t element_of(const plug_tensor *tensor, const plug_tensor *like, int64_t i) {
-  int64_t element = 0;
-  for (int32_t back = 1; back <= like->ndim; back++) {
-    const int64_t size = like->sizes[like->ndim - back];
-    const int32_t d = tensor->ndim - back;
-    if (d >= 0 && tensor->sizes[d] > 1) element += i % size * tensor->strides[d];
-    i /= size;
-  }
-  return element;
-}
-
-static number scalar_of(const plug_value *value) {
-  if (value->tag == PLUG_VALUE_FLOAT) return value->as.f;
-  if (value->tag == PLUG_VALUE_COMPLEX)
-    return value->as.floats[0] + value->as.floats[1] * I;
-  return (double)value->as.i;
-}
 
 /* What a reduction of contiguous memory over one dimension walks over. */
 struct walk {
@@ -454,41 +375,6 @@ static plug_status misshape(const plug_call *call) {
 static plug_status look(const plug_call *call) {
   (void)call;
   return PLUG_UNSUPPORTED;
-}
-
-/* ------------------------------- recording ------------------------------- */
-
-static seen_tensor see_tensor(const plug_tensor *tensor) {
-  seen_tensor seen = {NULL,          tensor->dtype, tensor->ndim, tensor->mem.device,
-                      tensor->flags, {0},           {0}};
-  if (tensor->ndim >= 0 && tensor->mem.base) seen.place = at(&tensor->mem);
-  for (int32_t d = 0; d < tensor->ndim && d < SEEN_DIMS; d++) {
-    seen.sizes[d] = tensor->sizes[d];
-    seen.strides[d] = tensor->strides[d];
-  }
-  return seen;
-}
-
-static void see_value(const plug_value *value, seen_value *seen) {
-  memset(seen, 0, sizeof *seen);
-  seen->tag = value->tag;
-  seen->count = value->count;
-  if (value->tag == PLUG_VALUE_STR) {
-    strncpy(seen->text, value->as.str, sizeof seen->text - 1);
-    return;
-  }
-  seen->i = value->as.i;
-  seen->u = value->as.u;
-  seen->f = value->as.f;
-  if (value->tag == PLUG_VALUE_COMPLEX)
-    memcpy(seen->floats, value->as.floats, 2 * sizeof(double));
-  for (uint32_t i = 0; i < value->count && i < SEEN_ITEMS; i++) {
-    if (value->tag == PLUG_VALUE_INTS) seen->ints[i] = value->as.ints[i];
-    if (value->tag == PLUG_VALUE_FLOATS) seen->floats[i] = value->as.floats[i];
-    if (value->tag == PLUG_VALUE_TENSOR || value->tag == PLUG_VALUE_TENSORS) {
-      seen->tensors[i] = see_tensor(&value->as.tensors[i]);
-    }
-  }
 }
 
 /* With kernels.float_only set, the kernels take float32 alone. */

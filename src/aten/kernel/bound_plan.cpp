@@ -69,6 +69,14 @@ bool is_taken_by_cpu(const c10::OperatorHandle& handle, Arguments arguments) {
   }
 }
 
+bool makes_tensors(const Binding& binding) {
+  for (size_t i = 0; i < binding.results.size(); ++i) {
+    const bool is_argument = binding.form == Form::kAsCalled && binding.out_arguments[i] != kNoArgument;
+    if (is_tensors(binding.results[i]) && !is_argument) return true;
+  }
+  return false;
+}
+
 bool is_contiguous(const OutputShape& output) {
   return same_strides(output.sizes, output.strides, c10::contiguous_strides(output.sizes));
 }
@@ -79,6 +87,7 @@ BoundPlanner::BoundPlanner(const Binding& binding)
     : binding_(binding),
       facts_(binding.functional_handle),
       is_pointwise_(binding.functional_handle.hasTag(at::Tag::pointwise)),
+      makes_tensors_(makes_tensors(binding)),
       promotes_(find_operands(binding.functional_handle.schema())) {}
 
 std::shared_ptr<BoundPlan> BoundPlanner::make(Arguments arguments, const Stream& stream) const {
@@ -221,17 +230,29 @@ void BoundPlanner::shape_outputs(Arguments arguments, const Stream& stream, Boun
     plan.is_open = shapes_itself && has_tensors;
     return;
   }
-  CallShape shape;
-  if (!binding_.is_any && binding_.kernel->prepare == nullptr) {
-    shape = shape_any(facts_, arguments, stream);
-  } else {
-    auto told = shape_without_running(facts_, arguments);
-    if (!told && (shapes_itself || binding_.kernel->prepare != nullptr)) return leave_open(plan);
-    if (!told) plan.refusal = Reason::kArguments;
-    if (told) shape = std::move(*told);
+  const bool may_run = !binding_.is_any && binding_.kernel->prepare == nullptr;
+  std::optional<CallShape> shape =
+      may_run ? shape_any(facts_, arguments, stream) : ask_pytorch(arguments, plan);
+  if (shape) {
+    plan.outputs = std::move(shape->outputs);
+    plan.counts = std::move(shape->counts);
+    return;
   }
-  plan.outputs = std::move(shape.outputs);
-  plan.counts = std::move(shape.counts);
+  leave_open(plan);
+  plan.is_open = makes_tensors_;
+  const bool may_shape = shapes_itself || binding_.kernel->prepare != nullptr;
+  if (plan.is_open && !may_shape) plan.refusal = Reason::kArguments;
+}
+
+// What PyTorch refuses of a call for the kernel `any`, the next way says.
+std::optional<CallShape> BoundPlanner::ask_pytorch(Arguments arguments, BoundPlan& plan) const {
+  if (!binding_.is_any) return shape_without_running(facts_, arguments);
+  try {
+    return shape_without_running(facts_, arguments);
+  } catch (const std::exception&) {
+    plan.refusal = Reason::kArguments;
+    return std::nullopt;
+  }
 }
 
 // Some operators fill a tensor that overlaps itself, most refuse it; only pointwise ones cast their result to

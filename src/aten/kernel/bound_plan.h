@@ -73,6 +73,7 @@ class BoundPlanner {
   void check_inputs(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
   bool is_kept_as_number(const at::Tensor& tensor) const;
   void shape_outputs(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
+  std::optional<CallShape> ask_pytorch(Arguments arguments, BoundPlan& plan) const;
   void leave_open(BoundPlan& plan) const;
   bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;
   at::ScalarType compute_dtype(Arguments arguments, const BoundPlan& plan) const;
@@ -86,6 +87,7 @@ class BoundPlanner {
   const Binding& binding_;
   OperatorFacts facts_;  // of the operator that the kernel computes
   bool is_pointwise_;
+  bool makes_tensors_;          // some result is a tensor that is no argument
   std::vector<bool> promotes_;  // by argument: a number that has a say in the dtype computed in
 };
 

@@ -74,7 +74,10 @@ bool KernelCall::is_recorded(plug_call& call) {
     return false;
   }
   capture->note(target_.name);
-  const auto is_open = [](const plug_value& result) {
+  // What is PLUG_NONE is not wanted, unless the kernel shapes its results.
+  const bool shapes_results = (target_.kernel.accepts & PLUG_SHAPES_OUTPUT) != 0;
+  const auto is_open = [&](const plug_value& result) {
+    if (result.tag == PLUG_NONE) return shapes_results;
     return result.tag != PLUG_VALUE_TENSOR && result.tag != PLUG_VALUE_TENSORS;
   };
   if (std::any_of(results_.begin(), results_.end(), is_open)) {

@@ -158,8 +158,6 @@ CallShape shape_any(const OperatorFacts& facts, Arguments arguments, const Strea
   }
 }
 
-// A meta kernel may be Python's, with exceptions of its own; what it refuses, or cannot tell, is for others
-// to say.
 std::optional<CallShape> shape_without_running(const OperatorFacts& facts, Arguments arguments) {
   if (facts.is_structured) return shapes_of(shape_structured(facts, arguments));
   if (is_clamp(facts, arguments)) return shape_clamp(arguments.front().toTensor());
@@ -168,7 +166,7 @@ std::optional<CallShape> shape_without_running(const OperatorFacts& facts, Argum
   const HostScope scope;
   try {
     return shape_by_meta(facts, arguments);
-  } catch (const std::exception&) {
+  } catch (const c10::NotImplementedError&) {
     return std::nullopt;
   }
 }

@@ -69,7 +69,7 @@ struct CallShape {
 // By the shape function of a structured operator, else by the meta kernel, else by running the CPU's kernel
 // on copies of the arguments. Slow: for a plan, once. What the operator writes is left as it is.
 CallShape shape_any(const OperatorFacts& facts, Arguments arguments, const Stream& stream);
-// The same without running anything; nothing if PyTorch cannot tell so.
+// The same without running anything; nothing if PyTorch cannot tell so. Throws what PyTorch refuses.
 std::optional<CallShape> shape_without_running(const OperatorFacts& facts, Arguments arguments);
 
 // Whether the calling thread is inside a ShapingScope: an operator asked to fill outputs leaves them as they
