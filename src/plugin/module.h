@@ -32,6 +32,7 @@ struct Module {
   plug_host host{};
   plug_runtime table{};  // the plugin's own functions
   Runtime runtime;       // the same, with the layers around them: what is called
+  Runtime emulating;     // the same, with torchplug's own capture around those: for devices that have none
   std::vector<plug_kernel> kernels;
   std::optional<plug_kernel> any;  // for every operator that none of the list has taken
   plug_profiler profiler{};

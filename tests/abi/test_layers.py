@@ -53,7 +53,7 @@ STANDS_ON = {
     "aten/layouts": {"aten/op"},
     "aten/shims": {"aten/op"},
     "aten": {"aten/layouts", "aten/shims"},
-    "autocast": {"base"},
+    "autocast": {"plugin"},
     "profiler": {"memory"},
     "distributed": {"aten"},
     "pytorch": {"sharing", "aten", "autocast", "profiler", "distributed"},

@@ -49,12 +49,12 @@ static void maps(void) {
 static void pinned(void) {
   if (!rt.host_pinned)
     absent("no host_pinned: memory that others pinned is taken for pageable");
-  unsigned char *ordinary = malloc(BYTES);
+  unsigned char *ordinary = calloc(1, BYTES);
   const int32_t untouched = 0x5c5c5c5c;
   int32_t is_pinned = untouched;
   ok(rt.host_pinned(ordinary, &is_pinned), "host_pinned");
   expect(is_pinned != untouched, "host_pinned returned PLUG_OK but wrote no answer");
-  expect(is_pinned == 0, "host_pinned says that memory of malloc is pinned");
+  expect(is_pinned == 0, "host_pinned says that memory of calloc is pinned");
   free(ordinary);
 }
 

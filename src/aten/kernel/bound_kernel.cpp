@@ -177,7 +177,7 @@ Reason BoundKernel::run_direct(std::span<const plug_value> arguments, std::span<
 // PLUG_UNSUPPORTED is remembered.
 Reason BoundKernel::run_kernel(KernelCall& call, std::span<const plug_value> arguments, Declined& declined,
                                const Stream& stream) const {
-  if (any_capture() && module_.emulated_capture != nullptr && declined && is_capturing(stream))
+  if (any_capture() && emulates_capture(stream.device()) && declined && is_capturing(stream))
     return Reason::kDeclined;
   if (C10_LIKELY(call.run(arguments, call_flags()) != PLUG_UNSUPPORTED)) return Reason::kNone;
   declined = true;

@@ -48,7 +48,7 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
 bool KernelCall::is_recorded(const plug_call& call) {
   const auto capture = capture_of(stream_);
   if (capture == nullptr) return false;
-  if (module_.emulated_capture == nullptr) return false;
+  if (!emulates_capture(stream_.device())) return false;
   capture->note(name_);
   const auto is_open = [](const plug_value& result) { return result.tag != PLUG_VALUE_TENSOR; };
   if (std::any_of(results_.begin(), results_.end(), is_open)) {
