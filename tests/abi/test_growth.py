@@ -86,7 +86,7 @@ for _ in range(2):
     assert torch.equal(there.relu().cpu(), x.relu())
     assert torch.equal((there + there.t().contiguous().t()).cpu(), x + x)
     assert torch.equal(there.t().to(torch.float64).cpu(), x.t().double())
-    torch.testing.assert_close((there @ there.t()).softmax(1).cpu(), (x @ x.t()).softmax(1))
+    assert torch.allclose((there @ there.t()).softmax(1).cpu(), (x @ x.t()).softmax(1))
     assert torch.zeros(5, device=device).sum().item() == 0
 module.synchronize()
 print(torchplug._C.describe()["abi"][1])
@@ -127,7 +127,7 @@ else:
 """
 
 
-@pytest.mark.parametrize("last", [PARTIAL[0], PARTIAL[-1]])
+@pytest.mark.parametrize("last", ["stream_create", "mem_map"])
 def test_a_table_that_ends_inside_of_a_group_is_refused_by_name(plugin, last):
     size = {"TORCHPLUG_SHORT_TABLES_RUNTIME": str(RUNTIME[last])}
     said = output_of(REFUSED, "sim", TORCHPLUG_DEVICE="sim", PLUGIN=plugin, **size)
@@ -218,7 +218,7 @@ for index in range(2):
         assert torch.equal(there.relu().cpu(), x.relu())
         assert torch.equal(there.double().float().cpu(), x)
         assert torch.equal(there.t().to(torch.int64).cpu(), x.t().long())
-        torch.testing.assert_close((there @ there.t()).softmax(1).cpu(), (x @ x.t()).softmax(1))
+        assert torch.allclose((there @ there.t()).softmax(1).cpu(), (x @ x.t()).softmax(1))
     drawn = torch.empty(100, device=place).uniform_()
     assert 0 <= drawn.min().item() and drawn.max().item() < 1
     w = torch.ones(4, 2, device=place, requires_grad=True)

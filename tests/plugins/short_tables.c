@@ -60,6 +60,12 @@ static void make_autocast(void) {
   shorten("autocast", &autocast, sizeof autocast);
 }
 
+/* Where the table ends before device_open. */
+static plug_status open_and_tell(int32_t device, plug_device_info *info) {
+  const plug_status status = sim.device_open(device);
+  return status == PLUG_OK ? sim.device_info(device, info) : status;
+}
+
 plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {
   const plug_status status = make_sim(given, "short_tables");
   if (status != PLUG_OK) return status;
@@ -70,6 +76,8 @@ plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out)
   module.profiler = &profiler;
   module.autocast = &autocast;
   module.abi_minor = wanted("minor", PLUG_ABI_MINOR);
+  if (wanted("runtime", sizeof runtime) <= offsetof(plug_runtime, device_open))
+    runtime.device_info = open_and_tell;
   shorten("runtime", &runtime, sizeof runtime);
   shorten("profiler", &profiler, sizeof profiler);
   shorten("module", &module, sizeof module);

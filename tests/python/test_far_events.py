@@ -29,7 +29,8 @@ assert declined() == before + 1
 
 CAPTURED = """
 module = torch.get_device_module(device)
-event = torch.Event(device=torch.device(device.type, 1))  # never recorded: otherwise every plugin refuses it
+event = torch.Event(device=torch.device(device.type, 1))
+module.current_stream(1).record_event(event)
 graph = module.Graph()
 try:
     with module.graph(graph):

@@ -183,10 +183,13 @@ static const plug_kernels kernels = {.size = sizeof(plug_kernels),
                                      .list = list};
 
 static const plug_autocast_rule rules[] = {{"aten::relu", PLUG_AUTOCAST_F32, 0}};
+static const plug_dtype lower[] = {PLUG_BF16, PLUG_F32};
 static const plug_autocast autocast = {.size = sizeof(plug_autocast),
                                        .rule_size = sizeof(plug_autocast_rule),
                                        .rule_count = 1,
                                        .dtype = PLUG_BF16,
+                                       .dtypes = lower,
+                                       .dtype_count = 2,
                                        .rules = rules};
 
 static const plug_module module = {.size = sizeof(plug_module),
