@@ -132,6 +132,7 @@ TARGETS = (
         )
         for device in ("sim", "hello")
     ),
+    Target(rows.CAST, "sim", 1.1),
     Target(rows.IMPORT, "", 0.1),
 )
 

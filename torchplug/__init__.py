@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LedgerEntry",
+    "Memory",
     "autoload",
     "coverage",
     "device_module",
@@ -27,6 +28,7 @@ __all__ = [
     "ledger",
     "load",
     "load_operators",
+    "memory_of",
     "reset_ledger",
     "set_backend_meta",
     "time_ledger",
@@ -42,13 +44,27 @@ class LedgerEntry:
     op: str
     way: str
     """"kernel": the plugin's own; "any": the plugin's kernel for any operator; "borrow": the CPU's, in place on
-    device memory; "stage": the CPU's, on copies."""
+    device memory, through a view that lasts or one that is mapped for the call; "stage": the CPU's, on copies."""
     count: int
     bytes: int
     """Moved between host and device for it."""
     seconds: float
     """Of the calling thread, while `time_ledger(True)` is in force."""
     reason: str
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A place in device memory, as plug.h's plug_mem says it."""
+
+    base: int
+    """What the plugin calls the allocation: an address, or a handle."""
+    offset: int
+    """In bytes past base."""
+    device: int
+    """The plugin's index of the device."""
+    flags: int
+    """PLUG_MEM_*."""
 
 
 def autoload() -> None:
@@ -107,6 +123,14 @@ def from_blob(
     from torchplug import _sharing
 
     return _sharing.from_blob(address, sizes, dtype, device=device, strides=strides, owner=owner)
+
+
+def memory_of(tensor: torch.Tensor) -> Memory:
+    """Where the first element of a device tensor lies, for the vendor's own libraries. `base` is 0 if it has no
+    memory. Valid while the tensor lives; what the streams have still to do to it is for the caller to await."""
+    from torchplug import _C
+
+    return Memory(*_C.memory_of(tensor))
 
 
 def get_backend_meta(tensor: torch.Tensor) -> dict[str, str]:

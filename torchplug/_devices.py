@@ -152,6 +152,14 @@ class DeviceProperties:
     bus_id: str
     is_integrated: bool
     """Whether it shares its memory with the host's processor."""
+    L2_cache_size: int
+    """Bytes of its last-level cache."""
+    shared_memory_per_block: int
+    """Bytes that one group of threads shares."""
+    warp_size: int
+    """Threads that run in step."""
+    largest_allocation: int
+    """Bytes of the largest tensor that it can hold."""
     dtypes: list[torch.dtype]
     """What its kernels take; operators on other types run on the CPU."""
 

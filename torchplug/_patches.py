@@ -69,19 +69,45 @@ def _is_on_device(tensor: torch.Tensor) -> bool:
     return tensor.device.type == _devices.name() and not torch._C._has_torch_function_unary(tensor)
 
 
-class _OnCurrentStream:
-    """An object of another library, asked for its memory with the consumer's stream, as CUDA's are."""
+def _name_of(index: int) -> Any:
+    """What DLPack calls memory of the device: the plugin may know."""
+    kind = _C.dlpack_type(index)
+    return dlpack.DLDeviceType(kind) if kind in list(dlpack.DLDeviceType) else kind
 
-    def __init__(self, producer: Any, index: int) -> None:
+
+def _renamed(options: dict[str, Any], old: Any, new: Any) -> dict[str, Any]:
+    """The options of __dlpack__ with `new` for the device `old`."""
+    wish = options.get("dl_device")
+    return (
+        {**options, "dl_device": (new, wish[1])} if wish is not None and wish[0] == old else options
+    )
+
+
+class _Producer:
+    """An object that has memory of the device, under the name by which PyTorch takes it.
+
+    An object of another library is asked for it with the consumer's stream, as CUDA's are.
+    """
+
+    def __init__(self, producer: Any, kind: Any, index: int) -> None:
         self._producer = producer
-        current: Any = torch.accelerator.current_stream(index)  # PyTorch's stubs lack native_handle
-        self._stream = current.native_handle
+        self._place = (kind, index)
+        self._options: dict[str, Any] = {}
+        if not isinstance(producer, torch.Tensor):
+            current: Any = torch.accelerator.current_stream(
+                index
+            )  # PyTorch's stubs lack native_handle
+            self._options["stream"] = current.native_handle
 
     def __dlpack_device__(self) -> Any:
-        return self._producer.__dlpack_device__()
+        return EXTERNAL, self._place[1]
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._producer.__dlpack__(stream=self._stream, **options)
+        capsule = self._producer.__dlpack__(
+            **self._options, **_renamed(options, EXTERNAL, self._place[0])
+        )
+        _C.unname_dlpack_device(capsule)
+        return capsule
 
 
 def replace_dlpack() -> None:
@@ -89,7 +115,9 @@ def replace_dlpack() -> None:
 
     The first knows the literal name privateuse1 and no other. The second ignores `stream` unless the tensor is
     CUDA's, and the third passes it for no device but CUDA, so that a consumer could see unfinished work. What
-    another library made, the third also makes known to the allocator.
+    another library made, the third also makes known to the allocator. PyTorch's C++ says kDLExtDev of every device
+    from outside; where the plugin has another name for its memory, capsules that leave get it, and lose it when
+    they come back.
     """
     device_of: Any = torch.Tensor.__dlpack_device__
     export: Any = torch.Tensor.__dlpack__
@@ -97,22 +125,34 @@ def replace_dlpack() -> None:
 
     @_in_place_of(torch.Tensor, "__dlpack_device__")
     def __dlpack_device__(self: torch.Tensor) -> Any:
-        return (EXTERNAL, self.device.index) if _is_on_device(self) else device_of(self)
+        return (
+            (_name_of(self.device.index), self.device.index)
+            if _is_on_device(self)
+            else device_of(self)
+        )
 
     @_in_place_of(torch.Tensor, "__dlpack__")
     def __dlpack__(self: torch.Tensor, *, stream: Any = -1, **options: Any) -> Any:
-        if _is_on_device(self) and (stream is None or type(stream) is int):
+        if not _is_on_device(self):
+            return export(self, stream=stream, **options)
+        if stream is None or type(stream) is int:
             if stream != -1:
                 _C.let_stream_wait(self.device.index, stream or 0)
             stream = -1
-        return export(self, stream=stream, **options)
+        capsule = export(
+            self, stream=stream, **_renamed(options, _name_of(self.device.index), EXTERNAL)
+        )
+        _C.name_dlpack_device(capsule)
+        return capsule
 
     @_in_place_of(dlpack, "from_dlpack")
     def from_dlpack(ext_tensor: Any, **options: Any) -> torch.Tensor:
-        if not isinstance(ext_tensor, torch.Tensor) and hasattr(ext_tensor, "__dlpack_device__"):
+        if hasattr(ext_tensor, "__dlpack_device__"):
             kind, index = ext_tensor.__dlpack_device__()
-            if kind == EXTERNAL:
-                ext_tensor = _OnCurrentStream(ext_tensor, index)
+            if kind != dlpack.DLDeviceType.kDLCPU and kind == _name_of(index):
+                ext_tensor = _Producer(ext_tensor, kind, index)
+        elif not hasattr(ext_tensor, "__dlpack__"):
+            _C.unname_dlpack_device(ext_tensor)
         tensor: torch.Tensor = import_from(ext_tensor, **options)
         if tensor.device.type == _devices.name():
             _C.adopt_storage(tensor.untyped_storage())

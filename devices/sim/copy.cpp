@@ -64,19 +64,19 @@ void fill(Stream& stream, const plug_mem& dst, std::uint8_t byte, std::uint64_t 
 
 plug_status copy_strided(Stream& stream, const plug_tensor& dst, const plug_tensor& src) {
   constexpr std::uint32_t kKnownFlags = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG | PLUG_TENSOR_WRITTEN;
-  constexpr std::uint32_t kValueFlags = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG;
   const bool known = ((dst.flags | src.flags) & ~kKnownFlags) == 0;
-  const bool same_value = ((dst.flags ^ src.flags) & kValueFlags) == 0;
-  if (dst.layout != 0 || src.layout != 0 || !known || !same_value) return PLUG_UNSUPPORTED;
+  if (dst.layout != 0 || src.layout != 0 || !known || !can_convert(dst, src)) return PLUG_UNSUPPORTED;
 
   const Extent to_extent = extent_of(dst);
   const Extent from_extent = extent_of(src);
   if (to_extent.bytes == 0) return PLUG_OK;
   const Location to = locate(dst.mem, to_extent.bytes, to_extent.first);
   const Location from = locate(src.mem, from_extent.bytes, from_extent.first);
-  StridedCopy work(dst, to.address - to_extent.first, src, from.address - from_extent.first);
+  auto work = std::make_unique<const StridedCopy>(dst, to.address - to_extent.first, src,
+                                                  from.address - from_extent.first);
   const std::uint64_t bytes = element_count(dst) * PLUG_DTYPE_BYTES(dst.dtype);
-  run_in_order(stream, copy_of(dst.mem, src.mem, bytes), to.pageable || from.pageable, std::move(work));
+  run_in_order(stream, copy_of(dst.mem, src.mem, bytes), to.pageable || from.pageable,
+               [work = std::move(work)]() noexcept { (*work)(); });
   return PLUG_OK;
 }
 

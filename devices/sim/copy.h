@@ -15,7 +15,7 @@ void copy(Stream& stream, const plug_mem& dst, const plug_mem& src, std::uint64_
 
 void fill(Stream& stream, const plug_mem& dst, std::uint8_t byte, std::uint64_t bytes);
 
-// PLUG_UNSUPPORTED for what is not a plain copy: other layouts, or a conjugate bit on one side.
+// PLUG_UNSUPPORTED for other layouts, and for a conversion of types that sim does not calculate with.
 plug_status copy_strided(Stream& stream, const plug_tensor& dst, const plug_tensor& src);
 
 }  // namespace torchplug::sim

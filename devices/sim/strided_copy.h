@@ -1,11 +1,13 @@
 #pragma once
-// A copy between two tensors of one shape and element size and any strides, reduced to as few
-// dimensions as describe it. Made by the thread that enqueues it, run by the stream's worker.
+// A copy between two tensors of one shape and any strides and types, reduced to as few dimensions as
+// describe it. Made by the thread that enqueues it, run by the stream's worker, with PyTorch's threads if it
+// is large.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "convert.h"
 #include "torchplug/plug.h"
 
 namespace torchplug::sim {
@@ -16,6 +18,9 @@ struct Extent {
   std::uint64_t bytes;
 };
 Extent extent_of(const plug_tensor& tensor);
+
+// Whether a StridedCopy can be made of tensors with these types and flags.
+bool can_convert(const plug_tensor& dst, const plug_tensor& src);
 
 class StridedCopy {
  public:
@@ -32,18 +37,32 @@ class StridedCopy {
     std::int64_t from;
   };
 
+  void choose_conversion(const plug_tensor& dst, const plug_tensor& src);
   void join_dimensions();
   void choose_rows();
+  bool is_large() const noexcept;
+  // The part of it that one of `count` threads does.
+  void run_part(std::int32_t index, std::int32_t count) const noexcept;
   void walk(std::size_t depth, std::byte* to, const std::byte* from) const noexcept;
   void copy_plane(std::byte* to, const std::byte* from) const noexcept;
   template <std::int64_t kBytes>  // of an element; 0: any
   void copy_plane_of(std::byte* to, const std::byte* from) const noexcept;
   template <std::int64_t kBytes>
   void transpose(std::byte* to, const std::byte* from) const noexcept;
+  void convert_plane(std::byte* to, const std::byte* from) const noexcept;
+  void convert_row(std::byte* to, const std::byte* from, std::int64_t count) const noexcept;
 
   std::byte* to_;
   const std::byte* from_;
-  std::size_t element_bytes_;
+  std::size_t element_bytes_;       // of the destination
+  std::size_t from_element_bytes_;  // the same, unless it converts
+  // Null where the bytes are copied as they are.
+  ConvertRow convert_ = nullptr;
+  // Of elements with a conjugate or negative bit; null if neither side has any.
+  ApplyBits from_bits_ = nullptr;
+  ApplyBits to_bits_ = nullptr;
+  std::uint32_t from_flags_ = 0;
+  std::uint32_t to_flags_ = 0;
   std::vector<Dimension> dimensions_;  // outermost first, at least two
 };
 

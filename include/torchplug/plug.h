@@ -132,9 +132,10 @@ typedef struct plug_mem { /* a place in memory */
   uint32_t flags;
 } plug_mem;
 enum {
-  PLUG_MEM_PINNED = 1, /* host memory that host_alloc returned: it stays valid and
-                       ** unchanged until the stream has executed the operation.
-                       ** Other host memory is valid only until the call returns */
+  PLUG_MEM_PINNED = 1, /* host memory that host_alloc returned, or that host_pinned
+                       ** knows: it stays valid and unchanged until the stream has
+                       ** executed the operation. Other host memory is valid only
+                       ** until the call returns */
   PLUG_MEM_FOREIGN = 2 /* device memory that mem_alloc did not return */
 };
 
@@ -450,8 +451,9 @@ typedef struct plug_runtime {
   /* ---- A host view for a while: both or neither. ----
   ** host_map gives an address through which the host may read (PLUG_MAP_READ) and
   ** write (PLUG_MAP_WRITE) the range until it gives it to host_unmap, after which
-  ** the device sees what was written. The host has synced, and enqueues nothing
-  ** that uses the range meanwhile; ranges that overlap are not mapped at once.
+  ** the device sees what was written. The host has synced the stream that it would
+  ** have used the range on, and gives the device no work meanwhile; ranges that
+  ** overlap are not mapped at once.
   ** PLUG_UNSUPPORTED: the host copies. Absent: operators on memory without a
   ** host_view use copies. */
   plug_status (*host_map)(int32_t device, const plug_mem *mem, uint64_t bytes,

@@ -26,7 +26,7 @@ using namespace memory;
 using namespace capture;
 }  // namespace aten
 namespace autocast {  // mixed precision
-using namespace base;
+using namespace plugin;
 }
 namespace profiler {  // torch.profiler's view of the devices
 using namespace memory;

@@ -155,7 +155,8 @@ void Graph::give_replay(const Stream& stream) const {
     return ask_plugin<&plug_runtime::capture_replay>(stream.device(), handle_, stream.handle());
   };
   // One that torchplug carries out itself is seen piece by piece.
-  if (module_of(stream.device()).emulated_capture != nullptr) {
+  if (emulates_capture(stream.device())) {
+    const GateUse gate(stream.device());
     check(give(0), "capture_replay", stream.device());
     stream.synchronize_if_blocking();
     return;

@@ -129,6 +129,9 @@ class DeviceMemory {
   // Frees blocks whose other streams have passed.
   void process_pending();
   bool is_allowed(size_t bytes, std::string& reason);
+  size_t largest_allocation(const Request& request) const;
+  bool is_too_large(const Request& request, std::string& reason) const;
+  size_t segment_size_for(const Request& request) const;
   void free_segment(Segment& segment);
 
   // With growth_lock_ and without lock_. Where there is no memory, `reason` tells why.

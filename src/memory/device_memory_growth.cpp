@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <set>
 
 #include "memory/address_index.h"
@@ -64,12 +65,32 @@ Block* DeviceMemory::allocate_new(Request& request) {
       }
     }
   }
+  std::string reason;
+  if (is_too_large(request, reason)) throw_out_of_memory(request, reason);
   if (!caches) return allocate_uncached(request);
   collect_garbage(request);
-  std::string reason;
-  const size_t size = segment_size(request.rounded, request.is_small, request.settings);
+  const size_t size = segment_size_for(request);
   if (Block* block = grow(request, size, reason)) return block;
   return retry(request, size, reason);
+}
+
+// Of one mem_alloc; memory that grows in place, or that the user's functions allocate, has no such limit.
+size_t DeviceMemory::largest_allocation(const Request& request) const {
+  const uint64_t largest = device_info(device_).largest_bytes;
+  const bool is_limited = largest != 0 && request.pool->source == plugin_memory() && !can_expand(request);
+  return is_limited ? largest : std::numeric_limits<size_t>::max();
+}
+
+bool DeviceMemory::is_too_large(const Request& request, std::string& reason) const {
+  const size_t largest = largest_allocation(request);
+  if (request.rounded <= largest) return false;
+  reason = "The largest allocation that the device allows is " + size_text(largest);
+  return true;
+}
+
+size_t DeviceMemory::segment_size_for(const Request& request) const {
+  const size_t size = segment_size(request.rounded, request.is_small, request.settings);
+  return std::max(request.rounded, std::min(size, largest_allocation(request)));
 }
 
 // Pools with use_on_oom first, since they cost nothing; then whatever is cached is returned to the plugin.

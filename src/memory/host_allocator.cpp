@@ -17,6 +17,7 @@
 #include "base/immortal.h"
 #include "base/spin_lock.h"
 #include "base/torch_compat.h"
+#include "memory/held_storage.h"
 #include "memory/pending_uses.h"
 #include "runtime/failure.h"
 
@@ -122,6 +123,7 @@ class PinnedAllocator final : public at::HostAllocator {
 
   void empty_cache() override {
     process_pending();
+    release_passed_storages();
     pending_.release_events();
     std::vector<PinnedBlock*> blocks;
     {
@@ -291,7 +293,17 @@ void free_pinned(void* context) {
 
 at::HostAllocator& host_allocator() { return allocator(); }
 
-bool is_pinned(const void* address) { return allocator().owns(address); }
+bool is_pinned(const void* address) { return allocator().owns(address) || is_pinned_by_others(address); }
+
+bool is_pinned_by_others(const void* address) {
+  if (address == nullptr || !are_devices_known() || device_count() == 0 || !is_open(0)) return false;
+  if (!plugin_has<&plug_runtime::host_pinned>(0)) return false;
+  int32_t is_pinned = 0;
+  const plug_status status = module_of(0).runtime.call<&plug_runtime::host_pinned>(address, &is_pinned);
+  if (status == PLUG_UNSUPPORTED) return false;
+  check(status, "host_pinned", -1);
+  return is_pinned != 0;
+}
 
 bool record_pinned_use(const void* address, const Stream& stream) {
   return allocator().record_event(const_cast<void*>(address), nullptr, stream.unwrap());

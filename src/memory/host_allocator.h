@@ -16,10 +16,13 @@ namespace torchplug::memory {
 
 at::HostAllocator& host_allocator();
 
-// Whether the address lies in memory of host_allocator().
+// Whether the address lies in memory of host_allocator(), or in memory that the plugin says another library
+// has pinned. Opens no device to find out.
 bool is_pinned(const void* address);
+bool is_pinned_by_others(const void* address);
 
-// If it does, its block is not reused before the stream's work so far is done. Returns whether it does.
+// If it lies in memory of host_allocator(), its block is not reused before the stream's work so far is done.
+// Returns whether it does.
 bool record_pinned_use(const void* address, const Stream& stream);
 
 }  // namespace torchplug::memory

@@ -45,9 +45,9 @@ py::list ledger() {
 }
 
 // Those that PyTorch has a name for too.
-py::list dtypes(const DeviceInfo& info) {
+py::list named(const std::vector<plug_dtype>& dtypes) {
   py::list result;
-  for (plug_dtype dtype : info.dtypes) {
+  for (plug_dtype dtype : dtypes) {
     const auto type = to_scalar_type(dtype);
     if (type) result.append(py::cast(*type));
   }
@@ -65,7 +65,11 @@ py::dict properties(int device) {
   result["uuid"] = info.uuid;
   result["bus_id"] = info.bus_id;
   result["is_integrated"] = (info.flags & PLUG_INTEGRATED) != 0;
-  result["dtypes"] = dtypes(info);
+  result["L2_cache_size"] = info.cache_bytes;
+  result["shared_memory_per_block"] = info.shared_bytes;
+  result["warp_size"] = info.simd_width;
+  result["largest_allocation"] = info.largest_bytes == 0 ? info.total_bytes : info.largest_bytes;
+  result["dtypes"] = named(info.dtypes);
   return result;
 }
 
@@ -92,6 +96,19 @@ py::dict describe_module(const Module& plugin) {
   result["operators"] = operators;
   result["unused_kernels"] = unused;
   return result;
+}
+
+// The dtype that autocast computes in unless the user says, and those that the user may say; None where the
+// plugin leaves it to PyTorch and the devices.
+py::tuple autocast() {
+  py::object dtype = py::none();
+  py::object dtypes = py::none();
+  if (const auto& given = active_module().autocast) {
+    const auto type = to_scalar_type(given->dtype);
+    if (type) dtype = py::cast(*type);
+    if (!given->dtypes.empty()) dtypes = named(given->dtypes);
+  }
+  return py::make_tuple(dtype, dtypes);
 }
 
 // The loaded plugin, as `torchplug devices` shows it.
@@ -178,6 +195,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("is_in_use", [](int device) { return is_open(to_index(device)) || is_lost(to_index(device)); });
   module.def("is_forked", &is_forked);
   module.def("properties", &properties);
+  module.def("autocast", &autocast);
   module.def("describe", &describe);
   module.def("built_with", &built_with);
   module.def("can_access_peer",
@@ -191,6 +209,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);
+  bind_dlpack(module);
   bind_graph(module);
   bind_layers(module);
   bind_memory(module);

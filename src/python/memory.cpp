@@ -2,6 +2,8 @@
 #include <mutex>
 #include <thread>
 
+#include "aten/tensor/arguments.h"
+#include "aten/tensor/describe.h"
 #include "base/immortal.h"
 #include "memory/allocator_settings.h"
 #include "memory/device_allocator.h"
@@ -101,6 +103,17 @@ void observe_out_of_memory(py::function function) {
       });
 }
 
+// Where the first element lies, as the plugin knows it.
+py::tuple memory_of_tensor(const at::Tensor& tensor) {
+  TORCH_CHECK_VALUE(is_on_device(tensor), "memory_of() is for a tensor of device '", device_type_name(),
+                    "', and this one is on ", tensor.device(), ".");
+  TORCH_CHECK_VALUE(tensor.has_storage(), "memory_of() is for a strided tensor, and this one is ",
+                    tensor.layout(), ". Ask for its parts, such as values().");
+  ensure_open(tensor.device().index());
+  const plug_mem memory = memory_of(tensor);
+  return py::make_tuple(reinterpret_cast<uint64_t>(memory.base), memory.offset, memory.device, memory.flags);
+}
+
 void bind_host_memory(py::module_& module) {
   module.def("host_memory_stats", &host_memory_stats);
   module.def("reset_accumulated_host_memory_stats", [] { host_allocator().reset_accumulated_stats(); });
@@ -164,6 +177,7 @@ void bind_memory(py::module_& module) {
       NoGil());
   module.def("raw_free", [](uint64_t address) { raw_memory().free(address); }, NoGil());
   module.def("observe_out_of_memory", &observe_out_of_memory);
+  module.def("memory_of", &memory_of_tensor);
 }
 
 }  // namespace torchplug::python

@@ -182,13 +182,13 @@ void refuse_unplanned(const Stream& stream, const std::string& operator_name) {
 
 void refuse_host_work(const Stream& stream, const std::string& operator_name, bool is_staged) {
   const auto capture = capture_of(stream);
-  if (capture == nullptr || module_of(stream.device()).emulated_capture != nullptr) return;
+  if (capture == nullptr || emulates_capture(stream.device())) return;
   const char* missing = nullptr;
   if (is_staged && !plugin_has<&plug_runtime::host_alloc>(stream.device())) missing = "host_alloc";
   if (!plugin_has<&plug_runtime::host_func>(stream.device())) missing = "host_func";
   if (missing == nullptr) return;
   capture->refuse(operator_name +
-                  " cannot be captured in a graph, since the CPU does it, and the plugin, which "
+                  " cannot be captured in a graph, since the CPU does it, and the device, which "
                   "captures by itself, has no " +
                   missing +
                   " for that. Run it outside of the capture; with a kernel of the plugin's it could stay.");

@@ -21,6 +21,7 @@
 #include "base/utf8.h"
 #include "runtime/deferred_warnings.h"
 #include "runtime/failure.h"
+#include "runtime/host_map.h"
 
 namespace torchplug::runtime {
 namespace {
@@ -77,12 +78,25 @@ DeviceInfo read_info(const Module& module, DeviceIndex device, int32_t plugins_i
   info.capability_minor = given.capability_minor;
   info.priority_high = given.priority_high;
   info.priority_low = given.priority_low;
+  info.largest_bytes = given.largest_bytes;
+  info.cache_bytes = given.cache_bytes;
+  info.shared_bytes = given.shared_bytes;
+  info.simd_width = given.simd_width;
+  info.dlpack_type = given.dlpack_type;
   TORCH_CHECK(given.dtypes != nullptr || given.dtype_count == 0, "Plugin '", module.name, "' names ",
               given.dtype_count, " dtypes of device ", int{device}, " but no list. Set .dtypes.");
   info.dtypes.assign(given.dtypes, given.dtypes + given.dtype_count);
   TORCH_CHECK((info.alignment & (info.alignment - 1)) == 0, "Plugin '", module.name, "' has an alignment of ",
               info.alignment, " for device ", int{device}, ". An alignment is a power of two.");
   return info;
+}
+
+// By which of the module's tables the device is called, which may lack what the plugin has.
+void choose_runtime(DeviceSlot& slot, uint32_t flags) {
+  const Module& module = *slot.module;
+  const bool captures = module.table.capture_begin != nullptr && (flags & PLUG_LACKS_CAPTURE) == 0;
+  const bool is_emulated = !captures && module.emulated_capture != nullptr;
+  slot.runtime.store(is_emulated ? &module.emulating : &module.runtime, std::memory_order_release);
 }
 
 constexpr const char* kVisible = "TORCHPLUG_VISIBLE_DEVICES";
@@ -123,8 +137,10 @@ Devices find_devices() {
     TORCH_CHECK(count >= 0 && count <= std::numeric_limits<DeviceIndex>::max(), "Plugin '", module.name,
                 "' reports ", count, " devices. PyTorch supports at most 127.");
     for (int32_t plugins_index : visible_devices(module, count)) {
-      device_slots[devices.count].plugins_index = plugins_index;
-      device_slots[devices.count++].module = &module;
+      DeviceSlot& slot = device_slots[devices.count++];
+      slot.plugins_index = plugins_index;
+      slot.module = &module;
+      choose_runtime(slot, /*flags=*/0);
     }
   } catch (const c10::Error& error) {
     devices.failure = error.what_without_backtrace();
@@ -217,11 +233,15 @@ const DeviceInfo& device_info(DeviceIndex device) {
   const DeviceInfo* info = known.load(std::memory_order_acquire);
   if (C10_LIKELY(info != nullptr)) return *info;
   if (is_forked()) refuse_forked();
-  const DeviceSlot& slot = device_slots[place];
+  DeviceSlot& slot = device_slots[place];
   auto read = std::make_unique<const DeviceInfo>(read_info(*slot.module, device, slot.plugins_index));
+  choose_runtime(slot, read->flags);
+  slot.lacks.store(read->flags & ~detail::kUnread, std::memory_order_release);
   // Of two threads that read it, one keeps what it read.
   return known.compare_exchange_strong(info, read.get()) ? *read.release() : *info;
 }
+
+uint32_t detail::find_lacks(DeviceIndex device) { return device_info(device).flags; }
 
 int32_t plugin_index(DeviceIndex device) {
   if (C10_UNLIKELY(!is_open(device))) check_device(device);
@@ -275,6 +295,8 @@ void detail::open_device(DeviceIndex device) {
   if (slot.life == Life::kOpen) return;
   static const int registered = ::pthread_atfork(nullptr, nullptr, mark_forked);
   TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
+  device_info(device);  // what it lacks
+  if (plugin_has<&plug_runtime::host_map>(device)) has_gates = true;
   if (plugin_has<&plug_runtime::device_open>(device)) call_plugin<&plug_runtime::device_open>(device);
   slot.life = Life::kOpen;
 }

@@ -34,6 +34,11 @@ struct DeviceInfo {
   int32_t capability_minor = 0;
   int32_t priority_high = 0;
   int32_t priority_low = 0;
+  uint64_t largest_bytes = 0;  // of one mem_alloc; 0: there is no such limit
+  uint64_t cache_bytes = 0;    // 0: unknown, as for the two below
+  uint64_t shared_bytes = 0;
+  uint32_t simd_width = 0;
+  int32_t dlpack_type = 0;  // a DLDeviceType
   std::vector<plug_dtype> dtypes;
 
   bool holds(plug_dtype dtype) const;
@@ -58,6 +63,8 @@ inline const Module& module_of(DeviceIndex device);
 // none.
 const Module* module_for_host();
 inline bool has_streams(DeviceIndex device) { return module_of(device).has_streams(); }
+// Whether captures on the device are torchplug's own, since the plugin has none, or not for this device.
+inline bool emulates_capture(DeviceIndex device);
 // What PyTorch calls devices of this kind: "sim".
 std::string device_type_name();
 
@@ -91,11 +98,10 @@ bool launch_blocking() noexcept;
 // PLUG_LOST the device is lost.
 void check(plug_status status, const char* what, DeviceIndex device);
 
-// Whether the plugin of the device has the function: plugin_has<&plug_runtime::host_func>(device).
+// Whether the plugin has the function, and has it for this device:
+// plugin_has<&plug_runtime::host_func>(device).
 template <auto Function>
-bool plugin_has(DeviceIndex device) {
-  return module_of(device).runtime.template has<Function>();
-}
+bool plugin_has(DeviceIndex device);
 
 // Calls the function for the device, whose index in the plugin is the first argument; gives the answer.
 template <auto Function, class... Args>
@@ -111,16 +117,37 @@ namespace detail {
 
 enum class Life : uint8_t { kClosed, kOpen, kLost, kForked, kEnded };
 
+// What device_info says that a single device lacks, PLUG_LACKS_*; this before it has been read.
+inline constexpr uint32_t kUnread = uint32_t{1} << 31;
+
 struct DeviceSlot {
   std::atomic<Life> life{Life::kClosed};
   int32_t plugins_index = 0;
   const Module* module = nullptr;
+  // One of the module's two, known when the device is opened.
+  std::atomic<const plugin::Runtime*> runtime{nullptr};
+  std::atomic<uint32_t> lacks{kUnread};
 };
 using DeviceSlots = std::array<DeviceSlot, std::numeric_limits<DeviceIndex>::max() + 1>;
 extern DeviceSlots device_slots;
 
 inline Life life_of(DeviceIndex device) noexcept {
   return device_slots[static_cast<size_t>(device)].life.load(std::memory_order_acquire);
+}
+
+// The flag by which a device refuses the function; 0: it cannot.
+template <auto Function>
+inline constexpr uint32_t kRefusal = 0;
+template <>
+inline constexpr uint32_t kRefusal<&plug_runtime::host_view> = PLUG_LACKS_HOST_VIEW;
+template <>
+inline constexpr uint32_t kRefusal<&plug_runtime::host_func> = PLUG_LACKS_HOST_FUNC;
+
+// Reads device_info if nobody has.
+uint32_t find_lacks(DeviceIndex device);
+inline uint32_t lacks_of(DeviceIndex device) {
+  const uint32_t lacks = device_slots[static_cast<size_t>(device)].lacks.load(std::memory_order_relaxed);
+  return C10_LIKELY(lacks != kUnread) ? lacks : find_lacks(device);
 }
 
 void open_device(DeviceIndex device);
@@ -135,9 +162,30 @@ const Module& module_of(DeviceIndex device) {
   return C10_LIKELY(module != nullptr) ? *module : detail::find_module(device);
 }
 
+namespace detail {
+
+inline const plugin::Runtime& runtime_of(DeviceIndex device) {
+  if (C10_UNLIKELY(device < 0)) return find_module(device).runtime;
+  const auto* runtime = device_slots[static_cast<size_t>(device)].runtime.load(std::memory_order_relaxed);
+  return C10_LIKELY(runtime != nullptr) ? *runtime : find_module(device).runtime;
+}
+
+}  // namespace detail
+
+template <auto Function>
+bool plugin_has(DeviceIndex device) {
+  const bool has = detail::runtime_of(device).template has<Function>();
+  if constexpr (detail::kRefusal<Function> == 0) return has;
+  return has && (detail::lacks_of(device) & detail::kRefusal<Function>) == 0;
+}
+
 template <auto Function, class... Args>
 plug_status ask_plugin(DeviceIndex device, Args... args) {
-  return module_of(device).runtime.template call<Function>(plugin_index(device), args...);
+  return detail::runtime_of(device).template call<Function>(plugin_index(device), args...);
+}
+
+bool emulates_capture(DeviceIndex device) {
+  return &detail::runtime_of(device) == &module_of(device).emulating;
 }
 
 int32_t unchecked_plugin_index(DeviceIndex device) noexcept {

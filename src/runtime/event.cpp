@@ -50,10 +50,19 @@ void Event::block(const Stream& stream) const {
     refuse_in_capture(stream, "Waiting for an event that was recorded outside of the capture",
                       "Wait for it before the capture, or record it in the capture.");
   }
-  const Work wait{.kind = Work::Kind::kWait, .stream = stream, .function = "event_wait"};
-  submit(wait, [&](uint64_t /*number*/) {
+  const Work wait{.kind = Work::Kind::kWait,
+                  .stream = stream,
+                  .function = "event_wait",
+                  .may_decline = stream.device() != device_};
+  const plug_status status = submit(wait, [&](uint64_t /*number*/) {
     return ask_plugin<&R::event_wait>(device_, handle_, plugin_index(stream.device()), stream.handle());
   });
+  if (C10_LIKELY(status == PLUG_OK)) return;
+  // Events of the one device mean nothing to the other: what the thread enqueues there later comes later.
+  refuse_in_capture(stream,
+                    "Waiting for an event of another device, which its plugin leaves to the calling thread,",
+                    "Wait for it before the capture.");
+  synchronize();
 }
 
 void Event::refuse_captured(const char* what) const {

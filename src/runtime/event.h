@@ -23,7 +23,8 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(const Stream& stream);
-  // The stream's later work waits for the latest record made so far.
+  // The stream's later work waits for the latest record made so far. Between two devices whose plugin has no
+  // such wait the calling thread waits.
   void block(const Stream& stream) const;
   bool is_ready() const;
   // Ready, or on a device that is lost: there is nothing to wait for.

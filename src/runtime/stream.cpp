@@ -176,7 +176,7 @@ void Stream::enqueue(HostJobPtr job) const {
   // Both are set every time: jobs are used again.
   const bool is_captured = is_capturing(*this);
   if (is_captured) refuse_host_work(*this, job->name(), /*is_staged=*/false);
-  const bool is_replayed_by_plugin = is_captured && module_of(device_).emulated_capture == nullptr;
+  const bool is_replayed_by_plugin = is_captured && !emulates_capture(device_);
   job->captured_on_ = is_replayed_by_plugin ? std::optional(id_) : std::nullopt;
   // Whoever waits for a replay gets its warnings.
   job->receiver_ = is_captured ? kAnyThread : warning_receiver();

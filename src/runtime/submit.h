@@ -10,6 +10,7 @@
 
 #include "plugin/layers/emulated_capture.h"
 #include "runtime/capture.h"
+#include "runtime/host_map.h"
 #include "runtime/sequence.h"
 #include "runtime/stream.h"
 
@@ -99,6 +100,7 @@ template <class Give>
 plug_status submit(const Work& work, const Give& give) {
   if (any_capture()) detail::note_in_capture(work);
   const uint64_t number = next_sequence(work.title());
+  const GateUse gate(work.stream.device());
   const plug_status status = observe(work, [&] { return give(number); });
   if (C10_UNLIKELY(status != PLUG_OK)) {
     const bool is_declined = work.may_decline && status == PLUG_UNSUPPORTED;

@@ -54,7 +54,7 @@ STANDS_ON = {
     "aten/shims": {"aten/op"},
     "aten/own": {"aten/op"},
     "aten": {"aten/layouts", "aten/shims", "aten/own"},
-    "autocast": {"base"},
+    "autocast": {"plugin"},
     "profiler": {"memory"},
     "distributed": {"aten"},
     "pytorch": {"sharing", "aten", "autocast", "profiler", "distributed"},

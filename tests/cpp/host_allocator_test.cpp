@@ -234,6 +234,39 @@ TEST(HostAllocator, a_blocking_copy_has_read_memory_that_somebody_else_pinned) {
   });
 }
 
+TEST(HostAllocator, memory_that_the_plugin_knows_others_have_pinned_is_copied_without_waiting) {
+  alone([] {
+    ::setenv("TORCHPLUG_PINNED_BY_OTHERS_TELLS", "1", 1);
+    const auto late_copies = exported<uint64_t()>(plugin_path("pinned_by_others"), "late_copies");
+    activate(plugin_path("pinned_by_others"));
+    at::globalContext().lazyInitDevice(kDeviceType);
+    const CurrentStream current(new_stream());
+    const at::Tensor expected = numbers({1000});
+    const at::Tensor target = at::empty({1000}, device());
+    at::Tensor source = pinned_by_others(expected);
+    EXPECT_TRUE(source.is_pinned());
+    EXPECT_TRUE(source.narrow(0, 10, 5).is_pinned());
+    EXPECT_FALSE(expected.is_pinned());
+
+    target.copy_(source, /*non_blocking=*/true);
+    EXPECT_EQ(late_copies(), 1u) << "nobody has waited";
+    const auto weak = c10::weak_intrusive_ptr<c10::StorageImpl>(
+        c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(source.storage().unsafeGetStorageImpl()));
+    source = at::Tensor();
+    EXPECT_FALSE(weak.expired()) << "the copy has not been made yet";
+    expect_same(target, expected);
+    EXPECT_EQ(late_copies(), 0u);
+    host_allocator().empty_cache();
+    EXPECT_TRUE(weak.expired());
+
+    source = pinned_by_others(expected);
+    target.copy_(source);
+    EXPECT_EQ(late_copies(), 0u) << "a blocking copy waits";
+    source.fill_(7);
+    expect_same(target, expected);
+  });
+}
+
 // As in a build of PyTorch for CUDA, whose allocator serves torch.empty(pin_memory=True), whatever else there
 // is.
 struct OtherAccelerator final : at::CUDAHooksInterface {

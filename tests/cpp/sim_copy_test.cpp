@@ -299,13 +299,18 @@ TEST_F(SimStridedCopy, it_runs_in_stream_order_with_its_own_sizes_and_strides) {
   }
 }
 
-TEST_F(SimStridedCopy, what_is_not_a_plain_copy_is_unsupported) {
+TEST_F(SimStridedCopy, what_it_does_not_know_is_unsupported) {
   const Memory memory(plugin_, 0, 1024);
   const plug_tensor plain{memory.at(), PLUG_C64, 0, nullptr, nullptr, 0, 0, nullptr};
   plug_tensor other = plain;
   other.mem.offset = 512;
-  other.flags = PLUG_TENSOR_CONJ;
+  other.dtype = PLUG_F8_E5M2;
   EXPECT_EQ(plugin_->copy_strided(0, stream_, &plain, &other), PLUG_UNSUPPORTED);
+  EXPECT_EQ(plugin_->copy_strided(0, stream_, &other, &plain), PLUG_UNSUPPORTED);
+  plug_tensor same = other;
+  same.mem.offset = 520;
+  EXPECT_EQ(plugin_->copy_strided(0, stream_, &same, &other), PLUG_OK) << "bytes are bytes";
+  other.dtype = PLUG_C64;
   other.flags = PLUG_TENSOR_WRITTEN;
   EXPECT_EQ(plugin_->copy_strided(0, stream_, &other, &plain), PLUG_OK);
   other.flags = 1u << 31;

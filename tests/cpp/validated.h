@@ -31,6 +31,17 @@ inline void validated(const std::string& path, const Body& body, const char* mod
   });
 }
 
+// Of a plugin with one device.
+inline void validated_one(const std::string& path, const Body& body) {
+  alone([&] {
+    ::setenv("TORCHPLUG_VALIDATE", "error", 1);
+    ::setenv("TORCHPLUG_LOG", "4", 1);
+    Module& module = load_module(path);
+    insert_validate(module);
+    body(table_of(module));
+  });
+}
+
 inline void on_validated_sim(const Body& body) { validated(SIM_LIBRARY, body); }
 
 // The call was refused for this reason.

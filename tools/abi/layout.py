@@ -97,9 +97,10 @@ def parse(header: Path = HEADER) -> Header:
     return Header(structs, typedefs, constants, functions)
 
 
-def program(header: Header) -> str:
+def program(path: Path) -> str:
     """A C program that prints the layout."""
-    lines = ["#include <stdio.h>", '#include "torchplug/plug.h"', "int main(void) {"]
+    header = parse(path)
+    lines = ["#include <stdio.h>", f'#include "{path}"', "int main(void) {"]
 
     def emit(text: str, *values: str) -> None:
         arguments = "".join(f", (long long)({value})" for value in values)
@@ -127,9 +128,8 @@ def program(header: Header) -> str:
 def layout(path: Path = HEADER) -> str:
     with tempfile.TemporaryDirectory() as directory:
         source, binary = Path(directory) / "layout.c", Path(directory) / "layout"
-        source.write_text(program(parse(path)))
-        include = path.parents[1]
-        subprocess.run(["cc", "-std=c11", f"-I{include}", source, "-o", binary], check=True)
+        source.write_text(program(path))
+        subprocess.run(["cc", "-std=c11", source, "-o", binary], check=True)
         return subprocess.run([binary], check=True, capture_output=True, text=True).stdout
 
 

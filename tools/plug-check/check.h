@@ -21,7 +21,7 @@ struct check {
 
 /* One list per file, ended by an entry without a name. */
 extern const struct check device_checks[], memory_checks[], copy_checks[],
-    strided_checks[], stream_checks[], event_checks[], host_func_checks[],
+    strided_checks[], map_checks[], stream_checks[], event_checks[], host_func_checks[],
     capture_checks[], ipc_checks[], growth_checks[], thread_checks[], error_checks[],
     operator_checks[];
 

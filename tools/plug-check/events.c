@@ -54,7 +54,12 @@ static void wait_between(int32_t other, plug_stream waiting) {
   plug_event event = new_event(0);
   hold(stream, &gate);
   ok(rt.event_record(device, event, stream), "event_record");
-  ok(rt.event_wait(device, event, other, waiting), "event_wait");
+  const plug_status waits = rt.event_wait(device, event, other, waiting);
+  if (waits == PLUG_UNSUPPORTED && other != device) {
+    open_gate(&gate);
+    absent("events do not cross devices: the calling thread waits for them");
+  }
+  ok(waits, "event_wait");
   ok(rt.host_func(other, waiting, count_up, no_release, &ran), "host_func");
   wait_for_entry(&gate);
   sleep_a_little(NULL, PLUG_OK); /* time enough for a stream that does not wait */

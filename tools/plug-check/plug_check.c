@@ -23,9 +23,9 @@
 #include "verdict.h"
 
 static const struct check *const groups[] = {
-    device_checks, memory_checks,    copy_checks,     strided_checks, stream_checks,
-    event_checks,  host_func_checks, capture_checks,  ipc_checks,     growth_checks,
-    thread_checks, error_checks,     operator_checks,
+    device_checks, memory_checks, copy_checks,      strided_checks,  map_checks,
+    stream_checks, event_checks,  host_func_checks, capture_checks,  ipc_checks,
+    growth_checks, thread_checks, error_checks,     operator_checks,
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 

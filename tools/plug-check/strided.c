@@ -1,4 +1,4 @@
-/* copy_strided against element-by-element copying. */
+/* copy_strided against element-by-element copying, and its conversions against C's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,10 +105,84 @@ static void against_reference(void) {
   expect(done > 0, "copy_strided supports none of the cases; leave it NULL");
 }
 
+/* ---- conversion ---- */
+
+enum { COUNT = 24 };
+
+/* Whole numbers that every one of the types holds. */
+static double value_of(int i) { return (i * 5) % 100; }
+
+static void write_value(void *at, plug_dtype dtype, double value) {
+  const float f32 = (float)value;
+  const int32_t i32 = (int32_t)value;
+  const int64_t i64 = (int64_t)value;
+  const uint8_t u8 = (uint8_t)value, truth = value != 0;
+  const double c128[2] = {value, 0};
+  const void *from = dtype == PLUG_F32    ? (const void *)&f32
+                     : dtype == PLUG_F64  ? (const void *)&value
+                     : dtype == PLUG_I32  ? (const void *)&i32
+                     : dtype == PLUG_I64  ? (const void *)&i64
+                     : dtype == PLUG_U8   ? (const void *)&u8
+                     : dtype == PLUG_BOOL ? (const void *)&truth
+                                          : (const void *)c128;
+  memcpy(at, from, PLUG_DTYPE_BYTES(dtype));
+}
+
+/* Every second element of the source becomes one of the destination, the last first. */
+static bool converts(void *to, void *from, plug_dtype dst, plug_dtype src) {
+  const int64_t sizes[] = {COUNT}, forth[] = {2}, back[] = {-1};
+  const uint64_t to_bytes = PLUG_DTYPE_BYTES(dst), from_bytes = PLUG_DTYPE_BYTES(src);
+  fill_random(source, sizeof source);
+  memset(want, 0, sizeof want);
+  for (int i = 0; i < COUNT; i++) {
+    const double number = value_of(i);
+    write_value(source + 2 * (uint64_t)i * from_bytes, src, number);
+    write_value(want + (COUNT - 1 - (uint64_t)i) * to_bytes, dst,
+                src == PLUG_BOOL ? number != 0 : number);
+  }
+  put(from, 0, source, 2 * COUNT * from_bytes);
+  const plug_tensor out = {.mem = on_device(to, (COUNT - 1) * to_bytes),
+                           .dtype = dst,
+                           .ndim = 1,
+                           .sizes = sizes,
+                           .strides = back};
+  const plug_tensor in = {.mem = on_device(from, 0),
+                          .dtype = src,
+                          .ndim = 1,
+                          .sizes = sizes,
+                          .strides = forth};
+  const plug_status status = rt.copy_strided(device, NULL, &out, &in);
+  well_formed(status, "copy_strided between two types");
+  if (status == PLUG_UNSUPPORTED) return false;
+  ok(status, "copy_strided between two types");
+  get(got, to, 0, COUNT * to_bytes);
+  const int64_t at = first_difference(got, want, COUNT * to_bytes);
+  expect(at < 0, "copy_strided from type 0x%x to 0x%x is wrong at element %lld", src, dst,
+         (long long)(at / (int64_t)to_bytes));
+  return true;
+}
+
+static void conversions(void) {
+  static const plug_dtype types[] = {PLUG_F32, PLUG_F64,  PLUG_I32, PLUG_I64,
+                                     PLUG_U8,  PLUG_BOOL, PLUG_C128};
+  const int count = sizeof types / sizeof *types;
+  int done = 0;
+  if (!rt.copy_strided) absent("no copy_strided: the CPU converts");
+  void *to = allocate(BYTES), *from = allocate(BYTES);
+  for (int i = 0; i < count * count; i++) {
+    if (i / count != i % count)
+      done += converts(to, from, types[i / count], types[i % count]);
+  }
+  if (done == 0) absent("copy_strided converts nothing: the CPU does");
+}
+
 const struct check strided_checks[] = {
     {.name = "copy-strided",
      .promise =
          "copy_strided is correct for any strides, zero and negative ones included",
      .run = against_reference},
+    {.name = "copy-converts",
+     .promise = "copy_strided converts between types as C does, or declines",
+     .run = conversions},
     {0},
 };

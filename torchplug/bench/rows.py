@@ -53,6 +53,13 @@ GRAPH = Group(
     at_least=True,
 )
 COPY = Group("copy", "copy of 64 MiB", "copy", COPIES, against="memcpy", unit="GB/s", at_least=True)
+CAST = Group(
+    "cast",
+    "cast of 64 MiB",
+    "cast",
+    ("float32 to bfloat16", "bfloat16 to float32"),
+    against="copy_ of its wider side",
+)
 LARGE = Group(
     "large",
     "large operators, all threads",
@@ -88,12 +95,13 @@ GROUPS = (
     IDLE,
     GRAPH,
     COPY,
+    CAST,
     LARGE,
     STAGING,
     IMPORT,
 )
 
-DEFAULT_THREADS = ("large", "staging")
+DEFAULT_THREADS = ("cast", "large", "staging")
 """Kinds that are measured with PyTorch's default number of threads; all others with one."""
 
 

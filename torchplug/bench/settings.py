@@ -52,5 +52,7 @@ FEWEST_ROUNDS = 7
 ELEMENTS = 16
 """Of the tensors that small operators are called with, float32."""
 COPY_BYTES = 64 << 20
+CAST_ELEMENTS = 1 << 24
+"""64 MiB of float32."""
 LARGE_ELEMENTS = 8 << 20
 STAGED_ELEMENTS = 16 << 20

@@ -13,6 +13,7 @@ import torch
 
 import torchplug
 from torchplug.bench import (
+    casts,
     chain,
     copies,
     graphs,
@@ -39,6 +40,7 @@ KINDS: dict[str, Measure] = {
     "idle": idle.measure,
     "graph": graphs.measure,
     "copy": copies.measure,
+    "cast": casts.measure,
     "large": large.measure,
     "staging": staging.measure,
 }

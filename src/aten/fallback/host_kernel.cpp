@@ -48,7 +48,7 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Str
     refuse_in_capture(key, stream);
     return run_now(stack, stream, kind, nullptr);
   }
-  if (kind == LoanKind::kStage) return run_staged(stack, key, stream);
+  if (kind == LoanKind::kStage) return run_staged(stack, key, stream, kind);
   if (known == nullptr) known = plans_.peek(key);
   std::shared_ptr<const HostPlan> plan;
   if (C10_LIKELY(known != nullptr)) {
@@ -60,16 +60,17 @@ uint64_t HostKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Str
   }
   if (C10_LIKELY(run_planned(stack, *plan, stream))) return 0;
   kind = LoanKind::kStage;
-  return run_staged(stack, key, stream);
+  return run_staged(stack, key, stream, kind);
 }
 
 // A staged call runs at once. Its plan is for captures.
-uint64_t HostKernel::run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream) {
+uint64_t HostKernel::run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
+                                LoanKind& kind) {
   const HostPlan* known = plans_.peek(key);
-  if (C10_UNLIKELY(known == nullptr)) return run_first(stack, key, stream, LoanKind::kStage);
+  if (C10_UNLIKELY(known == nullptr)) return run_first(stack, key, stream, kind);
   if (!is_capturing(stream)) {
     const std::shared_ptr<const HostPlan> plan = plans_.own(*known);
-    return run_now(stack, stream, LoanKind::kStage, nullptr, plan.get());
+    return run_now(stack, stream, kind, nullptr, plan.get());
   }
   capture_staged(stack, *plans_.own(*known), stream);
   return 0;
@@ -91,7 +92,7 @@ void HostKernel::refuse_in_capture(const PlanKey& key, const Stream& stream) con
 
 // The first call of a kind, or one of which nothing but a run tells what its outputs look like.
 uint64_t HostKernel::run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,
-                               LoanKind kind) {
+                               LoanKind& kind) {
   refuse_unplanned(stream, facts_.name);
   torch::jit::Stack given;
   if (facts_.is_structured || facts_.is_pointwise)
@@ -128,15 +129,34 @@ HostGenerator HostKernel::replace_ambient(torch::jit::Stack& arguments, const St
   return generator;
 }
 
-uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
+// An object may keep what it is made of. A kernel of another library may be Python, which may wait for a
+// thread that waits until nothing is mapped.
+bool HostKernel::may_map() const { return facts_.is_aten && !facts_.makes_object; }
+
+uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind& kind,
                              std::shared_ptr<HostPlan>* learnt, const HostPlan* known) const {
   Loan loan(kind, stream);
+  if (may_map()) loan.allow_maps();
+  const bool has_out_form = known != nullptr && facts_.out_form && makes_all(*known);
+  std::vector<at::Tensor> results;
+  if (has_out_form && loan.may_map()) {
+    for (const HostPlan::Output& output : known->outputs) {
+      results.push_back(empty_on(stream, output.shape));
+      loan.add_result(results.back());
+    }
+  }
   loan.add_all(torch::jit::last(stack, facts_.argument_count), facts_.writes, facts_.overwrites);
   loan.open();
   torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
   replace_ambient(work, stream);
-  if (known != nullptr && facts_.out_form && writes_much(*known)) {
-    run_into_pinned(*facts_.out_form, work, *known);
+  for (at::Tensor& result : results) result = loan.host_tensor(result);
+  if (has_out_form && results.empty() && writes_much(*known)) {
+    for (const HostPlan::Output& output : known->outputs) {
+      results.push_back(empty_pinned(output.shape.sizes, output.shape.strides, output.shape.dtype));
+    }
+  }
+  if (!results.empty()) {
+    run_into(*facts_.out_form, work, results);
   } else {
     run_on_host(work, stream, kind);
   }
@@ -149,25 +169,26 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
     });
     stack.push_back(std::move(value));
   }
+  if (loan.has_copied_nothing()) kind = LoanKind::kBorrow;
   return loan.bytes_moved();
 }
 
-bool HostKernel::writes_much(const HostPlan& plan) const {
-  const auto is_new = [](const HostPlan::Output& output) { return output.is_new(); };
-  const auto is_large = [](const HostPlan::Output& output) { return output.shape.bytes >= kPinnedFrom; };
-  return std::ranges::all_of(plan.outputs, is_new) && std::ranges::any_of(plan.outputs, is_large);
+bool HostKernel::makes_all(const HostPlan& plan) {
+  return std::ranges::all_of(plan.outputs, [](const HostPlan::Output& output) { return output.is_new(); });
 }
 
 // Memory that the kernel allocates itself is new each time, and the system clears it page by page: for large
 // results that takes longer than the operator.
-void HostKernel::run_into_pinned(const c10::OperatorHandle& out_form, torch::jit::Stack& work,
-                                 const HostPlan& plan) const {
-  // Kept here: PyTorch 2.11 drops the arguments before it reads a second result, which is one of them.
-  std::vector<at::Tensor> results;
-  for (const HostPlan::Output& output : plan.outputs) {
-    results.push_back(empty_pinned(output.shape.sizes, output.shape.strides, output.shape.dtype));
-    work.emplace_back(results.back());
-  }
+bool HostKernel::writes_much(const HostPlan& plan) const {
+  const auto is_large = [](const HostPlan::Output& output) { return output.shape.bytes >= kPinnedFrom; };
+  return std::ranges::any_of(plan.outputs, is_large);
+}
+
+// `results` are the caller's: PyTorch 2.11 drops the arguments before it reads a second result, which is one
+// of them.
+void HostKernel::run_into(const c10::OperatorHandle& out_form, torch::jit::Stack& work,
+                          const std::vector<at::Tensor>& results) const {
+  for (const at::Tensor& result : results) work.emplace_back(result);
   const HostScope scope;
   out_form.redispatchBoxed(c10::DispatchKeySet(host_key_), &work);
 }

@@ -1,6 +1,7 @@
 #pragma once
 // An operator carried out by PyTorch's CPU kernel on the device's tensors.
 // In the capture of a graph a call with a plan becomes a job for the replays, with or without a host view.
+// Where the plugin maps memory, a call without a host view runs at once, on the device memory itself.
 // Where the plugin gives a host view, a call whose plan is known only allocates its outputs and lets the
 // CPU kernel write them: on the stream if the plugin has host_func, else at once. The first call of a kind
 // waits for the stream, runs at once, and learns the plan from its result; so what depends on the
@@ -59,16 +60,19 @@ class HostKernel {
 
  private:
   bool can_plan(const PlanKey& key) const;
-  uint64_t run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream);
-  uint64_t run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind kind);
+  // These say in `kind` that a staged call has borrowed, if it copied nothing.
+  uint64_t run_staged(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind& kind);
+  uint64_t run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind& kind);
   void capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void refuse_in_capture(const PlanKey& key, const Stream& stream) const;
-  uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind kind,
+  uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind& kind,
                    std::shared_ptr<HostPlan>* learnt, const HostPlan* known = nullptr) const;
+  bool may_map() const;
+  static bool makes_all(const HostPlan& plan);
   bool writes_much(const HostPlan& plan) const;
   void run_on_host(torch::jit::Stack& work, const Stream& stream, LoanKind kind) const;
-  void run_into_pinned(const c10::OperatorHandle& out_form, torch::jit::Stack& work,
-                       const HostPlan& plan) const;
+  void run_into(const c10::OperatorHandle& out_form, torch::jit::Stack& work,
+                const std::vector<at::Tensor>& results) const;
   bool run_planned(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void fill_arguments(OperatorJob& job, Arguments arguments, const Stream& stream, bool later) const;
   at::Tensor tensor_argument(const torch::jit::Stack& stack, int64_t place) const;

@@ -42,12 +42,14 @@ void Loan::add_all(Arguments arguments, const std::vector<bool>& writes,
 void Loan::add(const at::Tensor& tensor, bool read, bool written) {
   c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
   ByteSpan span{0, storage->nbytes()};
+  bool is_exact = true;
   if (kind_ == LoanKind::kStage) {
     span = span_of(tensor);
+    is_exact = span.begin % kSpanAlignment == 0;
     span.begin -= span.begin % kSpanAlignment;
     if (tensor.numel() == 0) span.end = span.begin;
   }
-  entries_.push_back({tensor, {}, find_buffer({storage, span, read, written, {}, nullptr, 0}), written});
+  entries_.push_back({tensor, {}, find_buffer({storage, span, read, written, is_exact}), written});
 }
 
 size_t Loan::find_buffer(const Buffer& wanted) {
@@ -57,6 +59,7 @@ size_t Loan::find_buffer(const Buffer& wanted) {
     if (buffer.storage != wanted.storage || !(same || buffer.span.overlaps(wanted.span))) continue;
     buffer.read = buffer.read || wanted.read || !same;
     buffer.written = buffer.written || wanted.written;
+    buffer.is_exact = buffer.is_exact && wanted.is_exact;
     buffer.span = {std::min(buffer.span.begin, wanted.span.begin),
                    std::max(buffer.span.end, wanted.span.end)};
     return i;
@@ -86,15 +89,58 @@ void Loan::merge_buffers() {
 
 void Loan::open() {
   if (kind_ == LoanKind::kStage) merge_buffers();
-  for (Buffer& buffer : buffers_) fill(buffer, buffer.span.bytes() >= kPinnedFrom);
+  if (may_map_ && !overlap_elsewhere()) map_buffers();
+  for (Buffer& buffer : buffers_) {
+    if (!buffer.is_mapped) fill(buffer, buffer.span.bytes() >= kPinnedFrom);
+  }
   // What was read is there, and so is everything a borrowed tensor depends on. Where there is nothing to
   // read, nothing is waited for.
   const auto is_awaited = [&](const Buffer& buffer) {
-    return buffer.bytes != 0 && (buffer.read || kind_ == LoanKind::kBorrow);
+    return buffer.bytes != 0 && !buffer.is_mapped && (buffer.read || kind_ == LoanKind::kBorrow);
   };
   if (kind_ != LoanKind::kMetadata && std::any_of(buffers_.begin(), buffers_.end(), is_awaited))
     stream_.synchronize();
   make_host_tensors();
+}
+
+namespace {
+
+plug_mem memory_at(const c10::StorageImpl& storage, const ByteSpan& span) {
+  plug_mem memory = DeviceAllocator::instance().locate(storage).memory();
+  memory.offset += span.begin;
+  return memory;
+}
+
+}  // namespace
+
+// Whether two storages lie on the same memory, as those that other libraries made may.
+bool Loan::overlap_elsewhere() const {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    for (size_t j = i + 1; j < buffers_.size(); ++j) {
+      if (buffers_[i].span.bytes() == 0 || buffers_[j].span.bytes() == 0) continue;
+      const plug_mem a = memory_at(*buffers_[i].storage, buffers_[i].span);
+      const plug_mem b = memory_at(*buffers_[j].storage, buffers_[j].span);
+      const ByteSpan first{a.offset, a.offset + buffers_[i].span.bytes()};
+      if (a.base == b.base && first.overlaps({b.offset, b.offset + buffers_[j].span.bytes()})) return true;
+    }
+  }
+  return false;
+}
+
+void Loan::map_buffers() {
+  maps_.emplace(stream_);
+  for (Buffer& buffer : buffers_) {
+    buffer.bytes = buffer.span.bytes();
+    if (buffer.bytes == 0) continue;
+    const bool reads = buffer.read || !buffer.is_exact;
+    const uint32_t flags =
+        (reads ? uint32_t{PLUG_MAP_READ} : 0) | (buffer.written ? uint32_t{PLUG_MAP_WRITE} : 0);
+    void* view = maps_->map(memory_at(*buffer.storage, buffer.span), buffer.bytes, flags);
+    if (view == nullptr) continue;
+    buffer.is_mapped = true;
+    buffer.host = host_storage({view, c10::kCPU}, buffer.bytes);
+    buffer.data = view;
+  }
 }
 
 void Loan::open_in_order() {
@@ -161,6 +207,7 @@ torch::jit::Stack Loan::host_arguments(Arguments arguments) const {
 }
 
 void Loan::settle() {
+  if (maps_) maps_->unmap();
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (buffers_[i].written) fit_storage(i);
   }
@@ -188,7 +235,8 @@ void Loan::fit_storage(size_t place) {
 // Just the bytes the tensor spans: what lies beside them may be somebody else's by now.
 void Loan::write_back(const Entry& entry) {
   const Buffer& buffer = buffers_[entry.buffer];
-  if (kind_ == LoanKind::kBorrow && buffer.host.data() == buffer.data) return;
+  const bool is_there = kind_ == LoanKind::kBorrow || buffer.is_mapped;
+  if (is_there && buffer.host.data() == buffer.data) return;
   const ByteSpan span = span_of(entry.host);
   write_storage(static_cast<const char*>(buffer.host.data()) + span.begin, *buffer.storage,
                 buffer.span.begin + span.begin, span.bytes(), stream_);

@@ -3,7 +3,8 @@
 // kernel of the plugin's is carried out.
 //   borrow    the CPU tensors lie on the device memory itself, through the plugin's host view
 //   stage     they lie on copies of just the bytes the tensors span; on memory for those bytes, where the
-//             operator writes them all and reads none
+//             operator writes them all and reads none; or, where the plugin maps memory, on the device memory
+//             itself for as long as the kernel runs
 //   metadata  they lie on nothing: for views, which touch no data
 // Tensors that share device memory share CPU memory, so aliasing is what it was. A Loan belongs to
 // one call on one thread.
@@ -12,10 +13,12 @@
 #include <ATen/core/stack.h>
 #include <c10/util/SmallVector.h>
 
+#include <optional>
 #include <vector>
 
 #include "aten/tensor/arguments.h"
 #include "aten/tensor/transfer.h"
+#include "runtime/host_map.h"
 #include "runtime/stream.h"
 
 namespace torchplug::aten {
@@ -26,6 +29,12 @@ class Loan {
  public:
   Loan(LoanKind kind, const Stream& stream) : kind_(kind), stream_(stream) {}
 
+  // For staging: lets open() map what the plugin maps. Only for kernels that keep nothing and call no Python.
+  void allow_maps() { may_map_ = kind_ == LoanKind::kStage && HostMaps::are_possible(stream_.device()); }
+  bool may_map() const { return may_map_; }
+
+  // A device tensor that is no argument: a result, to be written whole.
+  void add_result(const at::Tensor& tensor) { add(tensor, /*read=*/false, /*written=*/true); }
   // First name every device tensor among an operator's arguments, then open, then ask for the CPU tensor of
   // each. By argument: whether it is written, and whether it is written whole and not read.
   void add_all(Arguments arguments, const std::vector<bool>& writes, const std::vector<bool>& overwrites);
@@ -38,7 +47,7 @@ class Loan {
   // The arguments with the CPU tensors in place of the device's.
   torch::jit::Stack host_arguments(Arguments arguments) const;
 
-  // After the kernel: what it wrote or resized reaches the device tensors.
+  // After the kernel: what it wrote or resized reaches the device tensors. Nothing is mapped any more.
   void settle();
   // The device tensor for a CPU tensor that the kernel returned. An original or a view of one stays
   // that; anything else is copied to the device.
@@ -54,6 +63,8 @@ class Loan {
   // Whether it changed the shape, or moved the memory, of a tensor that had elements.
   bool has_resized() const { return has_resized_; }
   uint64_t bytes_moved() const { return bytes_moved_; }
+  // Whether the kernel ran on the device memory itself.
+  bool has_copied_nothing() const { return kind_ == LoanKind::kBorrow || (maps_ && bytes_moved_ == 0); }
 
  private:
   // A run of host memory for a run of one device storage.
@@ -62,9 +73,11 @@ class Loan {
     ByteSpan span;
     bool read;  // some byte of it may be looked at, or has to go back as it was
     bool written;
-    c10::Storage host;
-    const void* data;
-    size_t bytes;
+    bool is_exact;  // it begins where the tensors do
+    c10::Storage host = {};
+    const void* data = nullptr;
+    size_t bytes = 0;
+    bool is_mapped = false;
   };
   struct Entry {
     at::Tensor original;
@@ -78,6 +91,8 @@ class Loan {
   size_t find_buffer(const Buffer& wanted);
   void merge_buffers();
   void fill(Buffer& buffer, bool pinned);
+  void map_buffers();
+  bool overlap_elsewhere() const;
   void make_host_tensors();
   static at::Tensor make_host_tensor(const at::Tensor& original, const Buffer& buffer);
   void fit_storage(size_t place);
@@ -91,6 +106,8 @@ class Loan {
   Stream stream_;
   c10::SmallVector<Entry, 4> entries_;
   c10::SmallVector<Buffer, 4> buffers_;
+  std::optional<HostMaps> maps_;
+  bool may_map_ = false;
   uint64_t bytes_moved_ = 0;
   bool has_resized_ = false;
 };

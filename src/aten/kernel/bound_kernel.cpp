@@ -168,8 +168,7 @@ Reason BoundKernel::decline(const std::string& why) const {
 // PLUG_UNSUPPORTED is remembered.
 Reason BoundKernel::run_kernel(KernelCall& call, std::span<const plug_value> arguments,
                                const AlikeCalls& alike, const Stream& stream) const {
-  if (any_capture() && target_.module.emulated_capture != nullptr && alike.was_declined &&
-      is_capturing(stream)) {
+  if (any_capture() && emulates_capture(stream.device()) && alike.was_declined && is_capturing(stream)) {
     return Reason::kDeclined;
   }
   if (C10_LIKELY(call.run(arguments, call_flags(!planner_.is_pointwise())) != PLUG_UNSUPPORTED))

@@ -68,7 +68,7 @@ bool KernelCall::is_recorded(plug_call& call) {
   const auto capture = capture_of(stream_);
   if (capture == nullptr) return false;
   call.flags |= PLUG_CALL_CAPTURED;
-  if (target_.module.emulated_capture == nullptr) {
+  if (!emulates_capture(stream_.device())) {
     // The plugin's own capture: what replays use of the state lives as long as the graph.
     if (alike_.state != nullptr) capture->hold(alike_.state);
     return false;

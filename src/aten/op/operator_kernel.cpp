@@ -136,7 +136,8 @@ void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, c
   // An object may keep what it is made of for longer than memory can be borrowed.
   const bool can_borrow =
       !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count), stream.device());
-  notice_.give(facts_.name, can_borrow ? Way::kBorrow : Way::kStage, reason);
+  const bool can_map = !facts_.makes_object && plugin_has<&plug_runtime::host_map>(stream.device());
+  notice_.give(facts_.name, can_borrow || can_map ? Way::kBorrow : Way::kStage, reason);
   const LedgerTimer timer;
   LoanKind kind = can_borrow ? LoanKind::kBorrow : LoanKind::kStage;
   const uint64_t bytes = host_.run(stack, key, stream, kind, known);

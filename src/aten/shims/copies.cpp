@@ -10,6 +10,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <optional>
 
@@ -21,6 +22,7 @@
 #include "aten/tensor/transfer.h"
 #include "base/dtype.h"
 #include "base/immortal.h"
+#include "memory/held_storage.h"
 #include "memory/host_allocator.h"
 #include "runtime/capture.h"
 #include "runtime/event.h"
@@ -44,19 +46,66 @@ c10::StorageImpl& storage_of(const at::Tensor& tensor) { return *tensor.storage(
 
 Stream current_stream_of(const at::Tensor& tensor) { return Stream::current(tensor.device().index()); }
 
+// What copy_strided has to convert, and whether it is known to. Where torchplug records a capture itself,
+// the plugin is not asked before the replay, when it is too late to do it another way.
+class Conversion {
+ public:
+  Conversion(const at::Tensor& to, const at::Tensor& from)
+      : needed_(!same_bits(to, from)),
+        known_(accepted()[static_cast<size_t>(to.scalar_type())]),
+        bit_(uint64_t{1} << static_cast<unsigned>(from.scalar_type())) {}
+
+  bool may_be_recorded(const Stream& stream) const {
+    const bool is_asked = !needed_ || !emulates_capture(stream.device()) || !is_capturing(stream);
+    return is_asked || (known_.load(std::memory_order_relaxed) & bit_) != 0;
+  }
+  void note_accepted() {
+    if (needed_ && (known_.load(std::memory_order_relaxed) & bit_) == 0) known_ |= bit_;
+  }
+
+ private:
+  using Sources = std::atomic<uint64_t>;  // a bit for each scalar type
+  static_assert(static_cast<size_t>(at::ScalarType::NumOptions) <= 64);
+  static std::array<Sources, 64>& accepted() {
+    static auto& by_destination = *immortal<std::array<Sources, 64>>();
+    return by_destination;
+  }
+
+  bool needed_;
+  Sources& known_;
+  uint64_t bit_;
+};
+
 void copy_by_plugin(const at::Tensor& to, const at::Tensor& from, const Stream& stream) {
   copy_memory(memory_of(to), memory_of(from), to.nbytes(), stream);
 }
 
-// Same device, same dtype, any strides. False if the plugin leaves it to the CPU.
+// Of two storages of foreign memory neither need know of the other.
+bool may_overlap(const at::Tensor& to, const at::Tensor& from) {
+  const auto addresses = [](const at::Tensor& tensor) {
+    const auto start = reinterpret_cast<uint64_t>(tensor.storage().data());
+    const ByteSpan span = span_of(tensor);
+    return ByteSpan{start + span.begin, start + span.end};
+  };
+  return addresses(to).overlaps(addresses(from));
+}
+
+bool may_convert(const at::Tensor& to, const at::Tensor& from) {
+  return same_bits(to, from) || (!to.is_quantized() && !from.is_quantized());
+}
+
+// Same device, any strides and dtypes. False if the plugin leaves it to the CPU.
 bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
-  const bool possible = plugin_has<&plug_runtime::copy_strided>(to.device().index()) && same_bits(to, from) &&
-                        to_plug_dtype(to.scalar_type()) &&
-                        at::has_internal_overlap(to) != at::MemOverlap::Yes && !to.is_alias_of(from);
+  const bool possible = plugin_has<&plug_runtime::copy_strided>(to.device().index()) &&
+                        may_convert(to, from) && to_plug_dtype(to.scalar_type()) &&
+                        to_plug_dtype(from.scalar_type()) &&
+                        at::has_internal_overlap(to) != at::MemOverlap::Yes && !may_overlap(to, from);
   if (!possible) return false;
+  const Stream stream = current_stream_of(to);
+  Conversion conversion(to, from);
+  if (any_capture() && !conversion.may_be_recorded(stream)) return false;
   const plug_tensor destination = describe(to);
   const plug_tensor source = describe(from);
-  const Stream stream = current_stream_of(to);
   ensure_open(stream.device());
   const Work copy{.kind = Work::Kind::kCopy,
                   .stream = stream,
@@ -65,10 +114,19 @@ bool copy_strided_by_plugin(const at::Tensor& to, const at::Tensor& from) {
                   .bytes = to.nbytes(),
                   .to = &destination.mem,
                   .from = &source.mem};
-  return submit(copy, [&](uint64_t /*number*/) {
-           return ask_plugin<&plug_runtime::copy_strided>(stream.device(), stream.handle(), &destination,
-                                                          &source);
-         }) == PLUG_OK;
+  const plug_status status = submit(copy, [&](uint64_t /*number*/) {
+    return ask_plugin<&plug_runtime::copy_strided>(stream.device(), stream.handle(), &destination, &source);
+  });
+  if (status != PLUG_OK) return false;
+  conversion.note_accepted();
+  return true;
+}
+
+// In PyTorch's words, which its own copy_ says.
+void warn_of_discarding(const at::Tensor& to, const at::Tensor& from) {
+  if (from.is_complex() && !to.is_complex() && to.scalar_type() != at::kBool) {
+    TORCH_WARN_ONCE("Casting complex values to real discards the imaginary part");
+  }
 }
 
 OperatorKernel& copy_kernel() {
@@ -95,9 +153,22 @@ void copy_within_device(const at::Tensor& to, const at::Tensor& from) {
   at::assert_no_partial_overlap(to, from);
   if (is_plain(to, from)) {
     copy_by_plugin(to, from, current_stream_of(to));
-  } else if (!copy_by_any(to, from) && !copy_strided_by_plugin(to, from)) {
+    return;
+  }
+  if (copy_by_any(to, from)) return;
+  if (copy_strided_by_plugin(to, from)) {
+    warn_of_discarding(to, from);
+  } else {
     copy_on_host(to, from);
   }
+}
+
+// Whether a copy between host and device is better converted on the device: fewer bytes go over the bus, and
+// they are enough to be worth another piece of work.
+bool is_better_converted_there(const at::Tensor& on_device, const at::Tensor& on_host) {
+  const bool is_less = on_host.itemsize() < on_device.itemsize();
+  return is_less && on_device.nbytes() >= kPinnedFrom && may_convert(on_device, on_host) &&
+         plugin_has<&plug_runtime::copy_strided>(on_device.device().index());
 }
 
 at::Tensor empty_with_strides_of(const at::Tensor& like, at::TensorOptions options) {
@@ -128,17 +199,28 @@ bool is_ordinary_host_memory(const at::Tensor& host) {
   return host.storage().data_ptr().get_deleter() == c10::GetCPUAllocator()->raw_deleter();
 }
 
+// What host_allocator() allocated is not reused before that; what others have pinned they might free.
+void hold_until_copied(const at::Tensor& host, const Stream& stream) {
+  if (is_pinned_by_others(host.const_data_ptr())) hold_storage(host.storage(), stream);
+}
+
 void copy_from_host(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   const Stream stream = current_stream_of(to);
   hold_in_capture(from, stream, non_blocking, /*is_source=*/true);
   if (is_plain(to, from)) {
     const bool is_read_later =
         write_storage(from.const_data_ptr(), storage_of(to), span_of(to).begin, from.nbytes(), stream);
+    if (is_capturing(stream)) return;
     const bool waits = !non_blocking && (is_read_later || !is_ordinary_host_memory(from));
-    if (waits && !is_capturing(stream)) stream.synchronize();
+    if (waits) {
+      stream.synchronize();
+    } else if (is_read_later) {
+      hold_until_copied(from, stream);
+    }
     return;
   }
-  if (to.is_non_overlapping_and_dense() && !to.is_conj() && !to.is_neg()) {
+  const bool is_dense = to.is_non_overlapping_and_dense() && !to.is_conj() && !to.is_neg();
+  if (is_dense && !is_better_converted_there(to, from)) {
     at::Tensor converted = empty_with_strides_of(to, to.options().device(at::kCPU));
     converted.copy_(from);
     copy_from_host(to, converted, non_blocking);
@@ -156,7 +238,17 @@ void copy_to_host(const at::Tensor& to, const at::Tensor& from, bool non_blockin
     const Stream stream = current_stream_of(from);
     const bool is_written_later =
         read_storage(to.mutable_data_ptr(), storage_of(from), span_of(from).begin, from.nbytes(), stream);
-    if (!non_blocking || !is_written_later) stream.synchronize();
+    if (!non_blocking || !is_written_later) {
+      stream.synchronize();
+    } else if (!is_capturing(stream)) {
+      hold_until_copied(to, stream);
+    }
+    return;
+  }
+  if (is_better_converted_there(from, to)) {
+    at::Tensor converted = at::empty(from.sizes(), from.options().dtype(to.scalar_type()));
+    copy_within_device(converted, from);
+    copy_to_host(to, converted, non_blocking);
     return;
   }
   at::Tensor dense = from;
@@ -197,9 +289,11 @@ void copy_between_devices(const at::Tensor& to, const at::Tensor& from) {
     copy_between_plain(to, from);
     return;
   }
-  at::Tensor dense = at::empty(from.sizes(), from.options());
+  // In the smaller of the two types.
+  const at::ScalarType dtype = to.itemsize() < from.itemsize() ? to.scalar_type() : from.scalar_type();
+  at::Tensor dense = at::empty(from.sizes(), from.options().dtype(dtype));
   dense.copy_(from);
-  at::Tensor arrived = at::empty(from.sizes(), from.options().device(to.device()));
+  at::Tensor arrived = at::empty(from.sizes(), dense.options().device(to.device()));
   copy_between_plain(arrived, dense);
   copy_within_device(to, arrived);
 }

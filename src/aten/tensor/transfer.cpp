@@ -14,17 +14,19 @@ namespace torchplug::aten {
 namespace {
 
 // Host memory for a copy: flagged as pinned only if host_alloc returned it, and then its block is not reused
-// before the stream has passed; a capture holds it. In a capture that torchplug records itself, memory of
+// before the stream has passed; or if the plugin says that another library has pinned it, which the caller
+// keeps. A capture holds it. In a capture that torchplug records itself, memory of
 // host_allocator() is pinned also for a plugin without host_alloc, which is not told so.
 plug_mem host_memory(const void* address, const Stream& stream) {
   const bool has_pinned = plugin_has<&plug_runtime::host_alloc>(stream.device());
   bool pinned = false;
   if (C10_UNLIKELY(is_capturing(stream))) {
-    const bool is_emulated = module_of(stream.device()).emulated_capture != nullptr;
+    const bool is_emulated = emulates_capture(stream.device());
     pinned = (has_pinned || is_emulated) && is_pinned(address);
   } else {
     pinned = has_pinned && record_pinned_use(address, stream);
   }
+  pinned = pinned || is_pinned_by_others(address);
   return {const_cast<void*>(address), 0, PLUG_HOST, pinned ? uint32_t{PLUG_MEM_PINNED} : 0};
 }
 

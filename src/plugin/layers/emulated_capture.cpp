@@ -133,8 +133,9 @@ class StridedCopy final : public Command {
 
 class HostFunction final : public Command {
  public:
-  HostFunction(void (*fn)(void*, plug_status), void (*release)(void*), void* arg)
-      : fn_(fn), release_(release), arg_(arg) {}
+  // `in_order`: by host_func; else by the thread that replays.
+  HostFunction(void (*fn)(void*, plug_status), void (*release)(void*), void* arg, bool in_order)
+      : fn_(fn), release_(release), arg_(arg), in_order_(in_order) {}
   ~HostFunction() override { release_(arg_); }
   HostFunction(const HostFunction&) = delete;
   HostFunction& operator=(const HostFunction&) = delete;
@@ -149,7 +150,7 @@ class HostFunction final : public Command {
 
  private:
   plug_status give(const Runtime& runtime, const Place& place) {
-    if (runtime.has<&R::host_func>()) {
+    if (in_order_) {
       return runtime.call<&R::host_func>(place.device, place.stream, fn_, [](void*) {}, arg_);
     }
     if (runtime.has<&R::stream_sync>()) {
@@ -163,6 +164,7 @@ class HostFunction final : public Command {
   void (*fn_)(void*, plug_status);
   void (*release_)(void*);
   void* arg_;
+  bool in_order_;
 };
 
 // An event of the list's own: the caller's may be recorded anew or destroyed.
@@ -362,7 +364,7 @@ class EmulatedCapture {
 
   plug_status call(Member<&R::host_func> /*function*/, int32_t device, plug_stream stream,
                    void (*fn)(void*, plug_status), void (*release)(void*), void* arg) {
-    const auto recorded = record_host_func({device, stream}, fn, release, arg);
+    const auto recorded = record_host_func({device, stream}, fn, release, arg, /*in_order=*/true);
     return recorded ? *recorded : below_.runtime.call<&R::host_func>(device, stream, fn, release, arg);
   }
 
@@ -476,8 +478,8 @@ class EmulatedCapture {
   }
 
   std::optional<plug_status> record_host_func(const Place& place, void (*fn)(void*, plug_status),
-                                              void (*release)(void*), void* arg) {
-    return record(place, [&] { return std::make_unique<HostFunction>(fn, release, arg); });
+                                              void (*release)(void*), void* arg, bool in_order) {
+    return record(place, [&] { return std::make_unique<HostFunction>(fn, release, arg, in_order); });
   }
 
   plug_status fail_without_capture() const { return below_.fail("the stream is not capturing"); }
@@ -556,13 +558,16 @@ class EmulatedCapture {
 };
 
 void emulate_capture(Module& module, ReplayWatcher watch) {
-  if (module.runtime.has<&R::capture_begin>()) return;
-  module.emulated_capture = immortal<EmulatedCapture>(module, watch);
-  insert_layer(module.runtime, *module.emulated_capture);
-  module.runtime.replace<&R::capture_begin>(*module.emulated_capture);
-  module.runtime.replace<&R::capture_end>(*module.emulated_capture);
-  module.runtime.replace<&R::capture_replay>(*module.emulated_capture);
-  module.runtime.replace<&R::capture_destroy>(*module.emulated_capture);
+  const bool has_capture = module.runtime.has<&R::capture_begin>();
+  EmulatedCapture& layer = *immortal<EmulatedCapture>(module, watch);
+  module.emulated_capture = &layer;
+  module.emulating = module.runtime;
+  insert_layer(module.emulating, layer);
+  module.emulating.replace<&R::capture_begin>(layer);
+  module.emulating.replace<&R::capture_end>(layer);
+  module.emulating.replace<&R::capture_replay>(layer);
+  module.emulating.replace<&R::capture_destroy>(layer);
+  if (!has_capture) module.runtime = module.emulating;
 }
 
 plug_status record_command(const Module& module, int32_t device, plug_stream stream,
@@ -576,7 +581,7 @@ plug_status record_command(const Module& module, int32_t device, plug_stream str
 plug_status record_host_func(const Module& module, int32_t device, plug_stream stream,
                              void (*fn)(void*, plug_status), void (*release)(void*), void* arg) {
   EmulatedCapture& capture = *module.emulated_capture;
-  const auto recorded = capture.record_host_func({device, stream}, fn, release, arg);
+  const auto recorded = capture.record_host_func({device, stream}, fn, release, arg, /*in_order=*/false);
   return recorded ? *recorded : capture.fail_without_capture();
 }
 

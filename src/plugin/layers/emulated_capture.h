@@ -1,5 +1,5 @@
 #pragma once
-// Capture for a plugin that has none, as a layer: while a stream captures, what it is given goes into a list
+// Capture for devices that have none, as a layer: while a stream captures, what it is given goes into a list
 // instead of being carried out, and a replay carries the list out through the plugin's own functions. It
 // stands outside of the other layers, which see what a replay does. Any thread may call anything.
 
@@ -33,15 +33,16 @@ struct ReplayedWork {
 // Calls `give`, which hands the work over, and returns what that returns.
 using ReplayWatcher = plug_status (*)(const ReplayedWork& work, const std::function<plug_status()>& give);
 
-// Fills the capture group of a module that leaves it out; else does nothing. `watch` sees each piece of work
-// of a replay but for recorded commands, which are their own affair.
+// Makes module.emulating, for devices that do not capture by themselves. If the plugin has no capture at all,
+// its runtime is the same. `watch` sees each piece of work of a replay but for recorded commands, which are
+// their own affair.
 void emulate_capture(Module& module, ReplayWatcher watch);
 
 // For a stream that captures through this layer; PLUG_INVALID for another.
 plug_status record_command(const Module& module, int32_t device, plug_stream stream,
                            std::unique_ptr<RecordedCommand> command);
 
-// host_func in a capture of a plugin that has none. `fn` runs on the thread that replays, when the stream
+// host_func in a capture of a device that has none. `fn` runs on the thread that replays, when the stream
 // has come to it.
 plug_status record_host_func(const Module& module, int32_t device, plug_stream stream,
                              void (*fn)(void* arg, plug_status status), void (*release)(void* arg),

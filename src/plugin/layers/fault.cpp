@@ -175,11 +175,18 @@ class FaultLayer {
     }
   }
 
-  // On the stream; at once, where a plugin cannot.
+  bool has_host_func(int32_t device) const {
+    plug_device_info info{};
+    info.size = sizeof info;
+    return below_.has<&R::host_func>() && below_.call<&R::device_info>(device, &info) == PLUG_OK &&
+           (info.flags & PLUG_LACKS_HOST_FUNC) == 0;
+  }
+
+  // On the stream; at once, where a device cannot.
   template <class T>
   void run_on(const Work& work, void (*fn)(void*, plug_status), std::unique_ptr<T> argument) {
     const bool enqueued =
-        below_.has<&R::host_func>() &&
+        has_host_func(work.device) &&
         below_.call<&R::host_func>(work.device, work.stream, fn, release<T>, argument.get()) == PLUG_OK;
     if (enqueued) {
       std::ignore = argument.release();

@@ -21,6 +21,16 @@ using R = plug_runtime;
 template <auto Function, auto... Others>
 constexpr bool kIsAmong = (std::is_same_v<Member<Function>, Member<Others>> || ...);
 
+// By which flag a device says that it lacks the function; 0: by none.
+template <auto Function>
+constexpr uint32_t kLack = [] {
+  if (kIsAmong<Function, &R::host_view>) return uint32_t{PLUG_LACKS_HOST_VIEW};
+  if (kIsAmong<Function, &R::host_func>) return uint32_t{PLUG_LACKS_HOST_FUNC};
+  if (kIsAmong<Function, &R::capture_begin, &R::capture_end, &R::capture_replay, &R::capture_destroy>)
+    return uint32_t{PLUG_LACKS_CAPTURE};
+  return uint32_t{0};
+}();
+
 // An output in a place of the layer's own: the core's is written only with what has been checked.
 template <class T>
 class Output {
@@ -103,7 +113,7 @@ class Checks {
 
   plug_status call(Member<&R::mem_alloc> /*function*/, int32_t device, uint64_t bytes, void** base) {
     const auto add = [&](void* given) { memory_.add(device, given, bytes); };
-    return ask_for<&R::mem_alloc>(base, add, device, Memory::with_red_zone(bytes));
+    return ask_for<&R::mem_alloc>(base, add, device, memory_.with_red_zone(device, bytes));
   }
 
   plug_status call(Member<&R::mem_free> /*function*/, int32_t device, void* base) {
@@ -154,6 +164,23 @@ class Checks {
     memory_.check_not_freed("host_view", device, base);
     const auto check = [&](void* given) { memory_.check_view(device, base, given); };
     return ask_for<&R::host_view>(view, check, device, base);
+  }
+
+  plug_status call(Member<&R::host_map> /*function*/, int32_t device, const plug_mem* mem, uint64_t bytes,
+                   uint32_t flags, void** view) {
+    memory_.check_host_map(device, *mem, bytes, flags);
+    const auto add = [&](void* given) { memory_.add_host_map(*mem, bytes, given); };
+    return ask_for<&R::host_map>(view, add, device, mem, bytes, flags);
+  }
+
+  plug_status call(Member<&R::host_unmap> /*function*/, int32_t device, const plug_mem* mem, uint64_t bytes,
+                   void* view) {
+    memory_.remove_host_map(*mem, bytes, view);
+    return ask<&R::host_unmap>(device, mem, bytes, view);
+  }
+
+  plug_status call(Member<&R::host_pinned> /*function*/, const void* address, int32_t* is_pinned) {
+    return ask_for<&R::host_pinned>(is_pinned, nothing_more, address);
   }
 
   plug_status call(Member<&R::host_alloc> /*function*/, uint64_t bytes, void** base) {
@@ -281,8 +308,9 @@ class Checks {
     state_.check_device("event_wait", stream_device);
     order_.check_event("event_wait", event_device, event);
     order_.check_stream("event_wait", stream_device, stream);
-    order_.wait(event, stream_device, stream);
-    return ask<&R::event_wait>(event_device, event, stream_device, stream);
+    const plug_status status = ask<&R::event_wait>(event_device, event, stream_device, stream);
+    if (status == PLUG_OK) order_.wait(event, stream_device, stream);
+    return status;
   }
 
   plug_status call(Member<&R::event_query> /*function*/, int32_t device, plug_event event) {
@@ -414,10 +442,12 @@ class Checks {
   void list_leaks() {
     const Memory::Count live = memory_.live();
     const Memory::Count pinned = memory_.pinned();
-    if (live.number + pinned.number + order_.events() + order_.captures() == 0) return;
+    const size_t held = memory_.host_maps() + order_.events() + order_.captures();
+    if (live.number + pinned.number + held == 0) return;
     note(Rule::kLeak, "Not released at exit: " + counted(live.number, "allocation") + " (" +
                           counted(live.bytes, "byte") + "), " + counted(pinned.number, "pinned block") +
-                          ", " + counted(order_.events(), "event") + " and " +
+                          ", " + counted(memory_.host_maps(), "mapped range") + ", " +
+                          counted(order_.events(), "event") + " and " +
                           counted(order_.captures(), "capture") + ".");
   }
 
@@ -474,6 +504,7 @@ class ValidateLayer {
       state_.check_index(kMemberName<Function>, device);
     } else {
       state_.check_device(kMemberName<Function>, device);
+      if (kLack<Function> != 0) state_.memory.check_lacks(kMemberName<Function>, device, kLack<Function>);
     }
   }
   template <auto Function, class... Args>

@@ -66,7 +66,7 @@ bool may_overlap(const plug_tensor& a, const plug_tensor& b) {
 }
 
 bool has_same_shape(const plug_tensor& a, const plug_tensor& b) {
-  return a.dtype == b.dtype && a.ndim == b.ndim && std::equal(a.sizes, a.sizes + a.ndim, b.sizes);
+  return a.ndim == b.ndim && std::equal(a.sizes, a.sizes + a.ndim, b.sizes);
 }
 
 bool is_number(const plug_tensor& tensor) { return tensor.mem.device == PLUG_HOST && tensor.ndim == 0; }
@@ -155,12 +155,9 @@ plug_status check_host_kernel(State& state, const plug_kernel& kernel, const plu
 }  // namespace
 
 void check_copy_strided(int32_t device, const plug_tensor& dst, const plug_tensor& src) {
-  constexpr uint32_t kLazy = PLUG_TENSOR_CONJ | PLUG_TENSOR_NEG;
   const char* wrong = nullptr;
   if (!has_same_shape(dst, src))
-    wrong = "that differ in dtype or shape";
-  else if (((dst.flags ^ src.flags) & kLazy) != 0)
-    wrong = "of which one is conjugated or negated";
+    wrong = "that differ in shape";
   else if (may_overlap(dst, src))
     wrong = "that overlap";
   else if (has_elements(dst) && (dst.mem.device != device || src.mem.device != device))

@@ -34,7 +34,16 @@ Extent extent_of(const plug_tensor& tensor) {
 
 // ---- allocations ----
 
-uint64_t Memory::with_red_zone(uint64_t bytes) { return bytes > kMost ? bytes : bytes + kRedZoneBytes; }
+uint64_t Memory::with_red_zone(int32_t device, uint64_t bytes) {
+  const uint64_t largest = facts(device).largest_bytes;
+  if (largest != 0 && bytes > largest) {
+    violate(Rule::kAllocLargest, "mem_alloc of device " + std::to_string(device) + " was asked for " +
+                                     std::to_string(bytes) + " bytes, and its largest allocation is " +
+                                     std::to_string(largest) + ".");
+  }
+  const uint64_t most = largest != 0 ? largest : kMost;
+  return bytes > most || most - bytes < kRedZoneBytes ? bytes : bytes + kRedZoneBytes;
+}
 
 Memory::Allocation* Memory::find(int32_t device, const void* base) {
   const auto found = live_.find(key(device, base));
@@ -52,14 +61,14 @@ Memory::DeviceFacts Memory::facts(int32_t device) {
   info.alignment = 1;
   DeviceFacts known;
   if (below_.call<&plug_runtime::device_info>(device, &info) == PLUG_OK) {
-    known = {std::max<uint64_t>(info.alignment, 1), info.map_bytes, (info.flags & PLUG_ADDRESSABLE) != 0};
+    known = {std::max<uint64_t>(info.alignment, 1), info.map_bytes, info.largest_bytes, info.flags};
   }
   std::lock_guard lock(lock_);
   return facts_[device] = known;
 }
 
 void Memory::check_alignment(int32_t device, void* base, const DeviceFacts& facts) {
-  if (!facts.is_addressable || reinterpret_cast<uintptr_t>(base) % facts.alignment == 0) return;
+  if (!facts.is_addressable() || reinterpret_cast<uintptr_t>(base) % facts.alignment == 0) return;
   violate(Rule::kAllocAlignment, "mem_alloc of device " + std::to_string(device) + " returned " +
                                      hexadecimal(base) + ", which is not a multiple of its alignment, " +
                                      std::to_string(facts.alignment) + ".");
@@ -74,7 +83,7 @@ void Memory::check_overlap(int32_t device, void* base, uint64_t bytes, const Dev
     for (const auto& [place, allocation] : live_) {
       const bool is_same = place == key(device, base);
       const bool overlaps =
-          facts.is_addressable && begin < place.second + allocation.bytes && place.second < begin + bytes;
+          facts.is_addressable() && begin < place.second + allocation.bytes && place.second < begin + bytes;
       if (is_same || overlaps) other = bytes_at(allocation.bytes, reinterpret_cast<void*>(place.second));
     }
   }
@@ -92,7 +101,7 @@ void Memory::add(int32_t device, void* base, uint64_t bytes) {
     below_.call<&plug_runtime::mem_free>(device, base);  // the core does not hear of it
     throw;
   }
-  const bool is_filled = bytes <= kMost && fill(device, base, 0, kFresh, bytes) &&
+  const bool is_filled = with_red_zone(device, bytes) != bytes && fill(device, base, 0, kFresh, bytes) &&
                          fill(device, base, bytes, kRed, kRedZoneBytes);
   std::lock_guard lock(lock_);
   freed_.erase(key(device, base));
@@ -135,6 +144,11 @@ void Memory::check_free(const char* function, int32_t device, void* base) {
     const Allocation* found = find(device, base);
     if (found == nullptr) return;
     allocation = *found;
+  }
+  if (is_host_mapped({base, 0, device, 0}, 0, allocation.bytes)) {
+    violate(Rule::kMappedUse, std::string(function) + " was given " +
+                                  place_of(device, base, allocation.bytes) +
+                                  ", of which a part is mapped for the host.");
   }
   for (const auto& [stream, number] : allocation.uses) {
     if (order_.has_passed({stream, number})) continue;
@@ -295,7 +309,78 @@ void Memory::check_unreserve(int32_t device, void* base) {
   }
 }
 
+// ---- a host view for a while ----
+
+bool Memory::is_host_mapped(const plug_mem& mem, uint64_t offset, uint64_t bytes) {
+  std::lock_guard lock(lock_);
+  return std::any_of(host_maps_.begin(), host_maps_.end(), [&](const HostMap& map) {
+    return map.mem.base == mem.base && map.mem.device == mem.device && map.mem.offset < offset + bytes &&
+           offset < map.mem.offset + map.bytes;
+  });
+}
+
+void Memory::check_host_map(int32_t device, const plug_mem& mem, uint64_t bytes, uint32_t flags) {
+  constexpr uint32_t kKnown = PLUG_MAP_READ | PLUG_MAP_WRITE;
+  if (flags == 0 || (flags & ~kKnown) != 0) {
+    violate(Rule::kFlags, "host_map was given flags " + std::to_string(flags) + ".");
+  }
+  const bool is_wrong = bytes == 0 || mem.device != device || is_host_mapped(mem, mem.offset, bytes);
+  if (is_wrong) {
+    violate(Rule::kHostMap, "host_map was given " + bytes_at(bytes, mem.base) + " + " +
+                                std::to_string(mem.offset) +
+                                ", which are none, of another device, or mapped already.");
+  }
+  check_use("host_map", mem, {0, bytes});
+}
+
+void Memory::add_host_map(const plug_mem& mem, uint64_t bytes, void* view) {
+  if (view == nullptr) violate(Rule::kOutputMissing, "host_map answered PLUG_OK but gave no address.");
+  std::lock_guard lock(lock_);
+  host_maps_.push_back({mem, bytes, view});
+}
+
+void Memory::remove_host_map(const plug_mem& mem, uint64_t bytes, void* view) {
+  {
+    std::lock_guard lock(lock_);
+    const auto found = std::find_if(host_maps_.begin(), host_maps_.end(), [&](const HostMap& map) {
+      return map.view == view && map.bytes == bytes && map.mem.base == mem.base &&
+             map.mem.device == mem.device && map.mem.offset == mem.offset;
+    });
+    if (found != host_maps_.end()) {
+      host_maps_.erase(found);
+      return;
+    }
+  }
+  violate(Rule::kHostMap, "host_unmap was given " + bytes_at(bytes, mem.base) + " + " +
+                              std::to_string(mem.offset) + " and " + hexadecimal(view) +
+                              ", which host_map did not give for it.");
+}
+
+size_t Memory::host_maps() {
+  std::lock_guard lock(lock_);
+  return host_maps_.size();
+}
+
+void Memory::check_lacks(const char* function, int32_t device, uint32_t lack) {
+  if ((facts(device).flags & lack) == 0) return;
+  violate(Rule::kDeviceLacks,
+          std::string(function) + " was called for device " + std::to_string(device) + ", which lacks it.");
+}
+
 // ---- pinned memory ----
+
+bool Memory::is_pinned(const void* address, uint64_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  {
+    std::lock_guard lock(lock_);
+    const auto after = pinned_.upper_bound(begin);
+    if (after != pinned_.begin() && begin + bytes <= std::prev(after)->first + std::prev(after)->second)
+      return true;
+  }
+  int32_t by_others = 0;
+  return below_.has<&plug_runtime::host_pinned>() &&
+         below_.call<&plug_runtime::host_pinned>(address, &by_others) == PLUG_OK && by_others != 0;
+}
 
 void Memory::add_pinned(void* base, uint64_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(base);
@@ -339,20 +424,21 @@ void Memory::check_use(const char* function, const plug_mem& mem, const Extent& 
   const bool is_host = mem.device == PLUG_HOST;
   if ((mem.flags & PLUG_MEM_PINNED) != 0) {
     const auto begin = reinterpret_cast<uintptr_t>(mem.base) + offset;
-    std::unique_lock lock(lock_);
-    const auto after = pinned_.upper_bound(begin);
-    const bool is_inside = is_host && after != pinned_.begin() &&
-                           begin + extent.bytes <= std::prev(after)->first + std::prev(after)->second;
-    lock.unlock();
-    if (!is_inside) {
-      violate(Rule::kMemoryPinned, std::string(function) + " was told that " +
-                                       bytes_at(extent.bytes, mem.base) + " + " + std::to_string(offset) +
-                                       " is pinned, but host_alloc did not return it.");
+    if (!is_host || !is_pinned(reinterpret_cast<const void*>(begin), extent.bytes)) {
+      violate(Rule::kMemoryPinned,
+              std::string(function) + " was told that " + bytes_at(extent.bytes, mem.base) + " + " +
+                  std::to_string(offset) +
+                  " is pinned, but host_alloc did not return it, nor does host_pinned know it.");
     }
   }
   if (is_host) {
     if (mem.base == nullptr) violate(Rule::kMemoryDead, std::string(function) + " was given no host memory.");
     return;
+  }
+  if (is_host_mapped(mem, offset, extent.bytes)) {
+    violate(Rule::kMappedUse, std::string(function) + " was given " + bytes_at(extent.bytes, mem.base) +
+                                  " + " + std::to_string(offset) +
+                                  ", of which a part is mapped for the host.");
   }
   if ((mem.flags & PLUG_MEM_FOREIGN) != 0) return;
   check_live(function, mem.device, mem.base);
@@ -396,9 +482,9 @@ Memory::Count Memory::pinned() {
 
 // ---- reaching the bytes ----
 
-char* Memory::view_of(int32_t device, void* base) const {
+char* Memory::view_of(int32_t device, void* base) {
   void* view = nullptr;
-  if (!below_.has<&plug_runtime::host_view>() ||
+  if (!below_.has<&plug_runtime::host_view>() || (facts(device).flags & PLUG_LACKS_HOST_VIEW) != 0 ||
       below_.call<&plug_runtime::host_view>(device, base, &view) != PLUG_OK)
     return nullptr;
   return static_cast<char*>(view);

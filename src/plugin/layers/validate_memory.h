@@ -33,7 +33,7 @@ class Memory {
 
   // ---- allocations ----
   // What to ask of the plugin for `bytes` bytes.
-  static uint64_t with_red_zone(uint64_t bytes);
+  uint64_t with_red_zone(int32_t device, uint64_t bytes);
   // The plugin gave memory: checks where it lies, fills it and keeps it.
   void add(int32_t device, void* base, uint64_t bytes);
   // Something whose size only the plugin knows, from another process.
@@ -55,6 +55,15 @@ class Memory {
                  bool mapped);
   void set_mapped(int32_t device, void* base, uint64_t offset, uint64_t bytes, bool mapped);
   void check_unreserve(int32_t device, void* base);
+
+  // ---- a host view for a while ----
+  void check_host_map(int32_t device, const plug_mem& mem, uint64_t bytes, uint32_t flags);
+  void add_host_map(const plug_mem& mem, uint64_t bytes, void* view);
+  void remove_host_map(const plug_mem& mem, uint64_t bytes, void* view);
+  size_t host_maps();
+
+  // PLUG_LACKS_*: what the plugin has and the device has not.
+  void check_lacks(const char* function, int32_t device, uint32_t lack);
 
   // ---- pinned memory ----
   void add_pinned(void* base, uint64_t bytes);
@@ -87,7 +96,15 @@ class Memory {
   struct DeviceFacts {
     uint64_t alignment = 1;
     uint64_t map_bytes = 0;
-    bool is_addressable = false;
+    uint64_t largest_bytes = 0;
+    uint32_t flags = 0;
+
+    bool is_addressable() const { return (flags & PLUG_ADDRESSABLE) != 0; }
+  };
+  struct HostMap {
+    plug_mem mem;
+    uint64_t bytes;
+    void* view;
   };
 
   static Key key(int32_t device, const void* base) { return {device, reinterpret_cast<uintptr_t>(base)}; }
@@ -97,13 +114,15 @@ class Memory {
   void check_alignment(int32_t device, void* base, const DeviceFacts& facts);
   void check_overlap(int32_t device, void* base, uint64_t bytes, const DeviceFacts& facts);
   static bool is_mapped(const Allocation& reservation, uint64_t offset, uint64_t bytes);
+  bool is_host_mapped(const plug_mem& mem, uint64_t offset, uint64_t bytes);
+  bool is_pinned(const void* address, uint64_t bytes);
   std::string damage(int32_t device, void* base, uint64_t bytes);
 
   // Bytes of the device, by the host's view or on a stream of the layer's own.
   bool fill(int32_t device, void* base, uint64_t offset, uint8_t byte, uint64_t bytes);
   bool read(int32_t device, void* base, uint64_t offset, void* to, uint64_t bytes);
   bool copy(int32_t device, const plug_mem& to, const plug_mem& from, uint64_t bytes);
-  char* view_of(int32_t device, void* base) const;
+  char* view_of(int32_t device, void* base);
 
   const Runtime& below_;
   Order& order_;
@@ -111,6 +130,7 @@ class Memory {
   std::map<Key, Allocation> live_;
   std::map<Key, uint64_t> freed_;  // for the words of a message
   std::map<uintptr_t, uint64_t> pinned_;
+  std::vector<HostMap> host_maps_;
   std::map<int32_t, DeviceFacts> facts_;
   std::map<int32_t, plug_stream> own_streams_;
 };
