@@ -22,7 +22,8 @@ struct check {
 /* One list per file, ended by an entry without a name. */
 extern const struct check device_checks[], memory_checks[], copy_checks[],
     strided_checks[], stream_checks[], event_checks[], host_func_checks[],
-    capture_checks[], ipc_checks[], growth_checks[], thread_checks[], error_checks[];
+    capture_checks[], ipc_checks[], growth_checks[], thread_checks[], error_checks[],
+    kernel_checks[];
 
 /* ---- The plugin under test (plugin.c). ---- */
 

@@ -1,4 +1,4 @@
-/* plug-check - checks the runtime table (L0) of a torchplug plugin.
+/* plug-check - checks the runtime (L0) and the kernels (L1) of a torchplug plugin.
 **
 **   plug-check libacme.so [--device N] [--only NAME] [--timeout SECONDS] [--json]
 **   plug-check --list
@@ -22,9 +22,9 @@
 #include "verdict.h"
 
 static const struct check *const groups[] = {
-    device_checks, memory_checks, copy_checks,      strided_checks,
-    stream_checks, event_checks,  host_func_checks, capture_checks,
-    ipc_checks,    growth_checks, thread_checks,    error_checks,
+    device_checks, memory_checks,    copy_checks,    strided_checks, stream_checks,
+    event_checks,  host_func_checks, capture_checks, ipc_checks,     growth_checks,
+    thread_checks, error_checks,     kernel_checks,
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
@@ -48,6 +48,10 @@ static void prepare(const struct check *check) {
     const char *reason = load_plugin();
     if (reason) fail("%s", reason);
   }
+  const bool is_of_kernels = strncmp(check->name, "kernel-", 7) == 0;
+  const bool is_of_all = is_of_kernels || strcmp(check->name, "load") == 0;
+  if (check->begins != UNLOADED && !module.runtime && !is_of_all)
+    absent("no runtime: the plugin has operators of its own, and no device");
   if (check->begins == OPENED) open_plugin();
   doing(check->promise);
 }

@@ -86,7 +86,7 @@ std::string data_text(plug_dtype dtype, const std::vector<std::byte>& bytes) {
   const size_t item = PLUG_DTYPE_BYTES(dtype);
   std::string text = " data=[";
   for (size_t at = 0; at < bytes.size(); at += item) {
-    text += (at == 0 ? "" : ",") + element_text(dtype, bytes.data() + at);
+    text.append(at == 0 ? "" : ",").append(element_text(dtype, bytes.data() + at));
   }
   return text + "]";
 }

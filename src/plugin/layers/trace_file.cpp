@@ -78,7 +78,9 @@ void TraceFile::write(const std::string& text) {
 uint64_t TraceFile::begin_line(const std::string& text) {
   if (owner_ != ::getpid()) open();
   const uint64_t number = ++lines_;
-  write((open_line_ == 0 ? "" : "\n") + std::to_string(number) + " " + text + thread_text());
+  std::string line = open_line_ == 0 ? "" : "\n";
+  line.append(std::to_string(number)).append(" ").append(text).append(thread_text());
+  write(line);
   open_line_ = number;
   return number;
 }
@@ -90,9 +92,9 @@ uint64_t TraceFile::begin(const std::string& call) {
 
 void TraceFile::end(uint64_t number, const std::string& answer) {
   std::lock_guard lock(files_lock());
-  const bool is_open = open_line_ == number;
-  const std::string before = open_line_ == 0 ? "" : "\n";
-  write(is_open ? " = " + answer + "\n" : before + std::to_string(number) + " = " + answer + "\n");
+  std::string line;
+  if (open_line_ != number) line.append(open_line_ == 0 ? "" : "\n").append(std::to_string(number));
+  write(line.append(" = ").append(answer).append("\n"));
   open_line_ = 0;
 }
 

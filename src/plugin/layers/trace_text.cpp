@@ -20,7 +20,7 @@ constexpr std::pair<plug_dtype, const char*> kDtypeNames[] = {
 template <class Text>
 std::string list_text(int64_t count, Text text) {
   std::string list = "[";
-  for (int64_t i = 0; i < count; ++i) list += (i == 0 ? "" : ",") + text(i);
+  for (int64_t i = 0; i < count; ++i) list.append(i == 0 ? "" : ",").append(text(i));
   return list + "]";
 }
 
@@ -95,10 +95,10 @@ std::string integers_text(const int64_t* numbers, int64_t count) {
 
 std::string CallText::memory(const plug_mem& memory) {
   if (memory.base == nullptr) return "none";
-  const std::string offset = "+" + std::to_string(memory.offset);
-  if (memory.device != PLUG_HOST) return names_.find('x', memory.device, memory.base) + offset;
+  const std::string offset = std::string("+").append(std::to_string(memory.offset));
+  if (memory.device != PLUG_HOST) return names_.find('x', memory.device, memory.base).append(offset);
   std::string& name = host_[memory.base];
-  if (name.empty()) name = "h" + std::to_string(host_.size());
+  if (name.empty()) name.append("h").append(std::to_string(host_.size()));
   return name + offset;
 }
 
@@ -128,15 +128,16 @@ std::string CallText::value(const plug_value& value, bool with_contents) {
     case PLUG_VALUE_DEVICE: return "device:" + std::to_string(as.i);
     case PLUG_VALUE_GENERATOR: return "generator";
     case PLUG_VALUE_TENSOR: return tensor(as.tensors[0], with_contents);
-    case PLUG_VALUE_INTS: return "ints" + integers_text(as.ints, value.count);
+    case PLUG_VALUE_INTS: return std::string("ints") + integers_text(as.ints, value.count);
     case PLUG_VALUE_FLOATS:
-      return "floats" + list_text(value.count, [&](int64_t i) { return text_of(as.floats[i]); });
+      return std::string("floats") + list_text(value.count, [&](int64_t i) { return text_of(as.floats[i]); });
     case PLUG_VALUE_BOOLS:
-      return "bools" + list_text(value.count, [&](int64_t i) { return std::to_string(as.bools[i]); });
+      return std::string("bools") +
+             list_text(value.count, [&](int64_t i) { return std::to_string(as.bools[i]); });
     case PLUG_VALUE_TENSORS:
-      return "tensors" +
+      return std::string("tensors") +
              list_text(value.count, [&](int64_t i) { return tensor(as.tensors[i], with_contents); });
-    case PLUG_VALUE_LIST: return "list" + values(as.values, value.count, with_contents);
+    case PLUG_VALUE_LIST: return std::string("list") + values(as.values, value.count, with_contents);
     default: return "tag:" + std::to_string(value.tag);
   }
 }
@@ -149,7 +150,7 @@ std::string CallText::written(const plug_value* values, uint32_t count) {
   std::string text;
   const auto add = [&](const plug_tensor& one) {
     if (one.ndim < 0 || (one.flags & PLUG_TENSOR_WRITTEN) == 0) return;
-    text += (text.empty() ? "" : ",") + tensor(one, /*with_contents=*/true);
+    text.append(text.empty() ? "" : ",").append(tensor(one, /*with_contents=*/true));
   };
   for (uint32_t i = 0; i < count; ++i) {
     const bool is_list = values[i].tag == PLUG_VALUE_TENSORS;
