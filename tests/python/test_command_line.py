@@ -56,6 +56,7 @@ def test_help_names_the_commands_and_the_exit_codes():
         "doctor",
         "run",
         "plug-check",
+        "replay",
         "demo",
         "bench",
         "0 success",

@@ -246,6 +246,44 @@ static void bounds(void) { look_at_all(LOOK_AT_BOUNDS); }
 static void arguments(void) { look_at_all(LOOK_AT_ARGUMENTS); }
 static void declines(void) { look_at_all(LOOK_AT_DECLINING); }
 
+/* ---- dtypes ---- */
+
+/* Whether results for it are compared with a reference. */
+static bool is_compared(const struct operation *operation, plug_dtype dtype) {
+  return is_float(dtype) ||
+         (operation->takes_integers && (dtype == PLUG_I64 || dtype == PLUG_I32));
+}
+
+/* With every dtype that the host may give it; there is no reference for these. */
+static int offer_dtypes(const plug_kernel *kernel) {
+  static struct example example;
+  struct schema schema;
+  int offered = 0;
+  const plug_dtype *list = kernel->dtypes ? kernel->dtypes : info.dtypes;
+  const uint32_t count = kernel->dtypes ? kernel->dtype_count : info.dtype_count;
+  if (!kernel->schema || kernel->prepare || parse_schema(kernel->schema, &schema))
+    return 0;
+  const struct operation *operation = find_operation(schema.name);
+  if (!operation || !fits(&schema, operation)) return 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (is_compared(operation, list[i]) || PLUG_DTYPE_BYTES(list[i]) == 0) continue;
+    memset(&example, 0, sizeof example);
+    if (!operation->make(operation, &example, list[i], PLAIN, 1)) continue;
+    if (!is_given(kernel, &example)) continue;
+    call_with(kernel, operation, &schema, &example, PLAIN, LOOK_AT_BOUNDS, NULL);
+    offered++;
+  }
+  return offered;
+}
+
+static void dtypes(void) {
+  int offered = 0;
+  need_a_device();
+  for (uint32_t i = 0; i < kernel_count; i++) offered += offer_dtypes(&kernels[i]);
+  if (offered == 0)
+    absent("no kernel is given other dtypes than those that are compared");
+}
+
 /* ---- prepare ---- */
 
 enum { MOST_STATES = 8 };
@@ -480,6 +518,9 @@ const struct check kernel_checks[] = {
     {.name = "kernel-declines",
      .promise = "a kernel that returns PLUG_UNSUPPORTED has written nothing",
      .run = declines},
+    {.name = "kernel-dtypes",
+     .promise = "every listed dtype is computed, declined or refused with a message",
+     .run = dtypes},
     {.name = "kernel-prepare",
      .promise = "calls with what prepare kept are right, and forget takes it back",
      .run = prepare},

@@ -50,6 +50,10 @@ static double half_number(uint16_t bits) {
 }
 
 void store_number(plug_dtype dtype, void *at, double number) {
+  if (!is_known(dtype)) {
+    memset(at, 0, PLUG_DTYPE_BYTES(dtype));
+    return;
+  }
   const double rounded = round_to(dtype, number);
   const float single = (float)rounded;
   const int64_t integer = is_float(dtype) ? 0 : (int64_t)rounded;
