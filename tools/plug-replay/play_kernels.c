@@ -216,6 +216,7 @@ static enum verdict play_schema(const struct record *record) {
   const bool is_run = is_call(record, "kernel") || is_call(record, "any");
   for (int64_t i = 0; i < (is_run ? options.repeat : 1) && verdict == PLAYED; i++) {
     verdict = play_call(record, kernel);
+    release_scratch();
   }
   return verdict;
 }

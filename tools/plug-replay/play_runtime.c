@@ -73,10 +73,6 @@ static enum verdict play_device_open(const struct record *record) {
   return done(record, rt.device_open(device_of(record)));
 }
 
-static enum verdict play_device_sync(const struct record *record) {
-  return done(record, rt.device_sync(device_of(record)));
-}
-
 static enum verdict play_shutdown(const struct record *record) {
   return done(record, rt.shutdown());
 }
@@ -127,7 +123,23 @@ static void put_bytes(const struct record *record, unsigned char *to, uint64_t b
   }
 }
 
-/* Host memory for one end of a copy. A stream may use pinned memory later: it is kept. */
+/* Pinned memory that copies were given; a capture uses it at every replay. */
+static void **pinned;
+static size_t pinned_count;
+static bool has_captured;
+
+static void release_pinned(void) {
+  for (; pinned_count > 0 && !has_captured; pinned_count--)
+    (void)rt.host_free(pinned[pinned_count - 1]);
+}
+
+static void keep_pinned(void *base) {
+  pinned = realloc(pinned, (pinned_count + 1) * sizeof *pinned);
+  if (!pinned) give_up("there is no memory left");
+  pinned[pinned_count++] = base;
+}
+
+/* Host memory for one end of a copy. */
 static bool host_end(const struct record *record, bool is_pinned, uint64_t bytes,
                      plug_mem *mem) {
   void *base = NULL;
@@ -135,6 +147,7 @@ static bool host_end(const struct record *record, bool is_pinned, uint64_t bytes
   if (is_pinned && rt.host_alloc) {
     if (rt.host_alloc(bytes ? bytes : 1, &base) != PLUG_OK) return false;
     mem->flags = PLUG_MEM_PINNED;
+    keep_pinned(base);
   } else {
     base = keep(bytes);
   }
@@ -160,6 +173,15 @@ static enum verdict play_copy(const struct record *record) {
   compare_status(record,
                  rt.copy(device_of(record), stream_of(record), &dst, &src, bytes));
   return PLAYED;
+}
+
+/* Of several devices another may still use pinned memory: there it is kept to the end. */
+static enum verdict play_device_sync(const struct record *record) {
+  int32_t count = 0;
+  bool is_idle = !is_capturing && rt.device_count(&count) == PLUG_OK && count == 1;
+  const plug_status status = rt.device_sync(device_of(record));
+  if (status == PLUG_OK && is_idle) release_pinned();
+  return done(record, status);
 }
 
 static enum verdict play_mem_reserve(const struct record *record) {
@@ -329,6 +351,7 @@ static enum verdict play_capture_begin(const struct record *record) {
   const plug_status status = rt.capture_begin(device_of(record), stream_of(record),
                                               (int32_t)in_number(record, "mode"));
   is_capturing = status == PLUG_OK;
+  has_captured |= is_capturing;
   return done(record, status);
 }
 

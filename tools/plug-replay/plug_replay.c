@@ -247,7 +247,8 @@ int main(int argc, char **argv) {
       realpath(options.plugin, NULL); /* without a '/', dlopen would search */
   if (!path) return usage("there is no file ", options.plugin);
   options.plugin = path;
-  const struct trace trace = read_trace(options.trace);
+  static struct trace trace;
+  trace = read_trace(options.trace);
   progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (progress == MAP_FAILED) give_up("no memory: %s", strerror(errno));

@@ -27,12 +27,13 @@ static char *read_file(const char *path, size_t *length) {
 
 /* ---- one line ---- */
 
-static const char *add_field(struct text word, struct field *fields, size_t *count) {
+static const char *add_field(struct text word, struct field **fields, size_t *count) {
   const char *equals = memchr(word.at, '=', word.length);
   if (!equals || equals == word.at) return "there is a word without a key";
-  if (*count == MOST_FIELDS) return "there are too many keys";
   const size_t key = (size_t)(equals - word.at);
-  fields[(*count)++] =
+  *fields = realloc(*fields, (*count + 1) * sizeof **fields);
+  if (!*fields) give_up("there is no memory left for the trace");
+  (*fields)[(*count)++] =
       (struct field){{word.at, key}, {equals + 1, word.length - key - 1}};
   return NULL;
 }
@@ -49,11 +50,11 @@ static const char *parse_line(struct text line, struct record *record) {
       record->is_answered = true;
       wrong = parse_status(next_word(&line), &record->status);
     } else if (record->is_answered) {
-      wrong = add_field(word, record->out, &record->out_count);
+      wrong = add_field(word, &record->out, &record->out_count);
     } else if (record->function.length == 0) {
       record->function = word;
     } else {
-      wrong = add_field(word, record->in, &record->in_count);
+      wrong = add_field(word, &record->in, &record->in_count);
     }
   }
   if (!wrong && record->function.length == 0 && !record->is_answered)
@@ -184,7 +185,7 @@ static const char *attach_answer(struct trace *trace, const struct record *answe
   if (call->is_answered) return "it answers a call that has an answer";
   call->is_answered = true;
   call->status = answer->status;
-  memcpy(call->out, answer->out, sizeof call->out);
+  call->out = answer->out;
   call->out_count = answer->out_count;
   return NULL;
 }

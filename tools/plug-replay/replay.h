@@ -67,8 +67,6 @@ const char *status_word(plug_status status);
 
 /* ---- The file (reader.c). ---- */
 
-enum { MOST_FIELDS = 16 };
-
 struct field {
   struct text key, value;
 };
@@ -77,7 +75,7 @@ struct record { /* a call */
   size_t line;
   uint64_t number;
   struct text function;
-  struct field in[MOST_FIELDS], out[MOST_FIELDS];
+  struct field *in, *out;
   size_t in_count, out_count;
   bool is_answered;
   plug_status status;
@@ -138,6 +136,8 @@ struct service {
   size_t draws;   /* how often rng has been asked */
 };
 extern const struct trace *played;
+/* Frees what scratch and output have allocated, when no stream uses it any more. */
+void release_scratch(void);
 
 /* ---- Handles of the trace, and what stands for them here (handles.c). ---- */
 

@@ -47,6 +47,23 @@ static const char *option(const plug_host *host, const char *key) {
   return getenv(name);
 }
 
+/* What calls were given beside the memory of the trace. */
+static plug_mem *given_out;
+static size_t given_count;
+
+void release_scratch(void) {
+  if (is_capturing || given_count == 0) return;
+  for (size_t i = 0; i < given_count; i++) {
+    const plug_mem *mem = &given_out[i];
+    if (mem->device == PLUG_HOST) {
+      free(mem->base);
+    } else if (rt.device_sync(mem->device) == PLUG_OK) {
+      (void)rt.mem_free(mem->device, mem->base);
+    }
+  }
+  given_count = 0;
+}
+
 static plug_status allocate(const plug_call *call, uint64_t bytes, plug_mem *mem) {
   void *base = NULL;
   *mem = (plug_mem){NULL, 0, call->device, 0};
@@ -58,10 +75,12 @@ static plug_status allocate(const plug_call *call, uint64_t bytes, plug_mem *mem
     if (status != PLUG_OK) return status;
   }
   mem->base = base;
+  given_out = realloc(given_out, (given_count + 1) * sizeof *given_out);
+  if (!given_out) give_up("there is no memory left");
+  given_out[given_count++] = *mem;
   return PLUG_OK;
 }
 
-/* Scratch memory and results are kept to the end: a stream may still use them. */
 static plug_status scratch(const plug_host *host, const plug_call *call, uint64_t bytes,
                            plug_mem *mem) {
   (void)host;
@@ -137,9 +156,9 @@ static plug_status rng(const plug_host *host, const plug_call *call, uint64_t dr
   size_t asked = 0;
   uint64_t number = 0;
   (void)host, (void)draws;
-  for (size_t i = 0; i < played->count; i++) {
+  for (size_t i = (size_t)(service->record - played->records); i < played->count; i++) {
     const struct record *record = &played->records[i];
-    if (record->number < service->record->number || !is_call(record, "rng")) continue;
+    if (!is_call(record, "rng")) continue;
     if (!parse_unsigned(in_field(record, "call"), &number) ||
         number != service->record->number)
       continue;
