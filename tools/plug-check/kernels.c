@@ -92,6 +92,9 @@ static void check_own(const plug_kernel *kernel, const struct schema *schema,
   expect(!has_new_result || kernel->shapes || kernel->shape ||
              (kernel->accepts & PLUG_SHAPES_OUTPUT),
          "%s has a result that is no argument, but neither shapes nor shape", name);
+  const int ways = (kernel->shapes != NULL) + (kernel->shape != NULL) +
+                   ((kernel->accepts & PLUG_SHAPES_OUTPUT) != 0);
+  expect(ways < 2, "%s says in more than one way what its results look like", name);
 }
 
 static void check_entry(const plug_kernel *kernel, uint32_t index) {

@@ -28,6 +28,9 @@ static const struct check *const groups[] = {
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
+/* Of a plugin that is no device there is only the last group to check. */
+static int first_group;
+
 struct options {
   const char *only;
   int timeout; /* seconds */
@@ -48,10 +51,6 @@ static void prepare(const struct check *check) {
     const char *reason = load_plugin();
     if (reason) fail("%s", reason);
   }
-  const bool is_of_kernels = strncmp(check->name, "kernel-", 7) == 0;
-  const bool is_of_all = is_of_kernels || strcmp(check->name, "load") == 0;
-  if (check->begins != UNLOADED && !module.runtime && !is_of_all)
-    absent("no runtime: the plugin has operators of its own, and no device");
   if (check->begins == OPENED) open_plugin();
   doing(check->promise);
 }
@@ -180,7 +179,7 @@ static void print_line(const struct check *check) {
 static struct tally run_all(const struct options *options) {
   struct tally tally = {0, 0, 0};
   bool first = true;
-  for (int group = 0; group < GROUPS; group++) {
+  for (int group = first_group; group < GROUPS; group++) {
     for (const struct check *check = groups[group]; check->name; check++) {
       if (options->only && strcmp(options->only, check->name) != 0) continue;
       run(check, options);
@@ -200,21 +199,29 @@ static struct tally run_all(const struct options *options) {
 
 /* What the plugin is, found in a process of its own: this one never loads it. */
 static void describe(void) {
-  verdict->state = VERDICT_OK;
-  snprintf(verdict->reason, sizeof verdict->reason, "%s %s, %d device%s",
+  char devices[32] = "no device";
+  verdict->has_device = module.runtime != NULL;
+  if (module.runtime) {
+    open_plugin();
+    snprintf(devices, sizeof devices, "%d device%s", device_total,
+             device_total == 1 ? "" : "s");
+  }
+  snprintf(verdict->reason, sizeof verdict->reason, "%s %s, %s",
            module.name ? module.name : "(no name)", module.version ? module.version : "",
-           device_total, device_total == 1 ? "" : "s");
+           devices);
+  verdict->state = VERDICT_OK;
   _exit(0);
 }
 
 static int check_plugin(const struct options *options) {
   static const struct check description = {
-      .name = "load", .promise = "loading", .run = describe};
+      .name = "load", .promise = "loading", .run = describe, .begins = LOADED};
   run(&description, options);
   if (verdict->state != VERDICT_OK) {
     fprintf(stderr, "plug-check: %s: %s\n", plugin_path, verdict->reason);
     return 2;
   }
+  first_group = verdict->has_device ? 0 : GROUPS - 1;
   if (options->json) {
     printf("{\"plugin\": ");
     print_json_text(plugin_path);
@@ -222,7 +229,9 @@ static int check_plugin(const struct options *options) {
     print_json_text(verdict->reason);
     printf(", \"device\": %d,\n \"checks\": [\n  ", device);
   } else {
-    printf("%s: %s; checking device %d\n", plugin_path, verdict->reason, device);
+    printf("%s: %s", plugin_path, verdict->reason);
+    if (verdict->has_device) printf("; checking device %d", device);
+    printf("\n");
   }
   const struct tally tally = run_all(options);
   if (options->json) {

@@ -121,9 +121,9 @@ const char *load_plugin(void) {
     return reason;
   }
   adopt(&module, sizeof module, given, given->size);
-  if (!module.runtime) {
-    return module.kernels ? NULL : "it has neither a runtime table nor kernels";
-  }
+  if (!module.runtime && !module.kernels)
+    return "it has neither a runtime table nor kernels";
+  if (!module.runtime) return NULL;
   adopt(&rt, sizeof rt, module.runtime, module.runtime->size);
   if (!rt.device_count || !rt.device_info || !rt.device_sync || !rt.mem_alloc ||
       !rt.mem_free || !rt.copy) {
