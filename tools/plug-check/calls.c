@@ -329,7 +329,8 @@ static void expect_bounds(const struct placed *placed) {
   const uint64_t end = placed->bytes - placed->first;
   for (uint64_t i = 0; i < placed->bytes; i++) {
     if (marks[i] || placed->before[i] == placed->after[i]) continue;
-    fail("%s wrote outside of a %s, %s", what, placed->is_result ? "result" : "argument",
+    fail("%s wrote outside of %s, %s", what,
+         placed->is_result ? "a result" : "an argument",
          i < placed->first ? "before its beginning"
          : i >= end        ? "behind its end"
                            : "between its elements");

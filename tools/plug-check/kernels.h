@@ -17,7 +17,7 @@ bool is_own(const plug_kernel *kernel);
 
 /* ---- Schemas (schema.c). ---- */
 
-enum { MOST_ARGS = 32, MOST_RESULTS = 8, WORD = 96 };
+enum { MOST_ARGS = 32, MOST_RESULTS = 16, WORD = 96 };
 
 struct parameter {
   char type[WORD]; /* "Tensor", "int[]", "Tensor?"; without an alias annotation */

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 
 from torchplug import _plugins
 from torchplug.cli import output, plug_check
@@ -47,6 +48,6 @@ def run(args: argparse.Namespace) -> int:
     os.execv(program(), ["plug-replay", *words])
 
 
-def program() -> os.PathLike[str]:
+def program() -> Path:
     """Where plug-replay is: beside plug-check."""
     return plug_check.program().with_name("plug-replay")
