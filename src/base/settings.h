@@ -45,7 +45,7 @@ inline constexpr Setting kSettings[] = {
     {"TORCHPLUG_NO_MEMORY_CACHING", SettingKind::kFlag, "0|1", "0",
      "every tensor is allocated and freed by the plugin, without a cache", "src/memory/device_allocator.cpp"},
     {"TORCHPLUG_LAYERS", SettingKind::kText, "validate,fault,trace", "none",
-     "layers around the plugin: validate checks every call, fault injects failures, trace writes them down",
+     "layers around the plugin: validate checks every call, fault injects failures, trace writes every call down",
      "src/plugin/layers/layers.cpp"},
     {"TORCHPLUG_VALIDATE", SettingKind::kChoice, "error|log|abort", "error",
      "what the layer validate does when a rule is violated", "src/plugin/layers/validate_messages.cpp"},
