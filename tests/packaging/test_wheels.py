@@ -137,6 +137,7 @@ def test_the_core_holds_its_python_files_its_headers_its_libraries_its_program_a
         f"torchplug/_C{sysconfig.get_config_var('EXT_SUFFIX')}",
         "torchplug/libtorchplug.so",
         "torchplug/bin/plug-check",
+        "torchplug/bin/plug-replay",
     }
     assert held.keys() == sources.keys() | compiled
     old = [name for name in sources if held[name] != sources[name]]

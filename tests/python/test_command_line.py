@@ -70,6 +70,7 @@ def test_help_names_the_commands_and_the_exit_codes():
         "run",
         "plug-check",
         "schema",
+        "replay",
         "demo",
         "bench",
         "0 success",

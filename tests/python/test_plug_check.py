@@ -49,7 +49,16 @@ BROKEN = [
     ("joins_nobody", "capture-join", "ran before the replay"),
     ("waits_in_capture", "capture-wait", "did not fail"),
     ("any_flag", "error-memory-flags", "did not fail"),
+    ("kernel_odd_table", "kernel-tables", "aten::relu has shapes or a gradient"),
+    ("kernel_ignores_strides", "kernel-strided", "2 dimensions, strided): element 1 of result 0"),
+    ("kernel_overruns", "kernel-bounds", "outside of a result, behind its end"),
+    ("kernel_changes_argument", "kernel-arguments", "changed an argument that it may only read"),
+    ("kernel_declines_late", "kernel-declines", "changed a result and then returned"),
+    ("odd_kernels", "kernel-random", "the variance of aten::normal_ is 0, not 1"),
 ]
+
+# Wrong in one kernel, and in one way.
+KERNELS = [plugin for plugin, check, _ in BROKEN if check.startswith("kernel-")]
 
 # What only a plugin with more than base.h's six functions can be asked.
 ABSENT = re.compile(r"(stream|event|host-func|capture|ipc|growth)-?")
@@ -99,6 +108,8 @@ def test_nothing_is_wrong_with(name):
     expected = {"sim": "ok", "hello": "absent"}[name]
     for check in ("stream-independent", "event-record-again", "host-func-order", "copy-strided"):
         assert checks[check][0] == expected
+    for check in ("kernel-tables", "kernel-results", "kernel-alias", "kernel-bounds"):
+        assert checks[check] == ("ok", "")
 
 
 def test_a_second_device_is_checked_as_the_first():
@@ -118,11 +129,29 @@ def test_a_broken_plugin_is_found_out(broken, plugin, check, words):
     assert state == "failed" and words in reason
 
 
-@pytest.mark.parametrize("plugin", ["silent", "no_overlap", "any_flag", "early_thread"])
+@pytest.mark.parametrize("plugin", ["silent", "no_overlap", "any_flag", "early_thread", *KERNELS])
 def test_one_fault_fails_its_check_alone(broken, plugin):
     expected = {check for name, check, _ in BROKEN if name == plugin}
     _, checks = checks_of(broken(plugin))
     assert {name for name, (state, _) in checks.items() if state == "failed"} == expected
+
+
+def test_kernels_of_all_kinds_are_called(broken):
+    _, checks = checks_of(broken("kernel_kinds"))
+    kinds = ("tables", "declines", "prepare", "any", "own")
+    assert {checks[f"kernel-{kind}"] for kind in kinds} == {("ok", "")}
+    _, checks = checks_of(broken("kernels"))
+    ways = ("results", "strided", "broadcast", "mixed", "host-scalar", "alias", "dtypes", "random")
+    assert {checks[f"kernel-{way}"] for way in ways} == {("ok", "")}
+
+
+def test_a_plugin_without_a_device_has_its_kernels_checked(broken, monkeypatch):
+    monkeypatch.setenv("TORCHPLUG_KERNEL_KINDS_ALONE", "1")
+    code, checks = checks_of(broken("kernel_kinds"))
+    assert code == 0
+    assert all(name.startswith("kernel-") for name in checks)
+    done = {name for name, (state, _) in checks.items() if state == "ok"}
+    assert done == {"kernel-tables", "kernel-own"}
 
 
 def test_a_crash_costs_one_check(broken):
@@ -178,7 +207,12 @@ def test_what_is_no_plugin_is_code_2(broken):
 def test_it_needs_the_systems_libraries_alone():
     command = ["readelf", "--dynamic", str(plug_check.program())]
     needed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert set(re.findall(r"\(NEEDED\).*\[(lib\w+)", needed)) <= {"libc", "libdl", "libpthread"}
+    assert set(re.findall(r"\(NEEDED\).*\[(lib\w+)", needed)) <= {
+        "libc",
+        "libdl",
+        "libpthread",
+        "libm",
+    }
 
 
 def test_torchplug_runs_it_by_the_name_of_a_plugin():

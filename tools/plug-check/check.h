@@ -23,7 +23,7 @@ struct check {
 extern const struct check device_checks[], memory_checks[], copy_checks[],
     strided_checks[], map_checks[], stream_checks[], event_checks[], host_func_checks[],
     capture_checks[], ipc_checks[], growth_checks[], thread_checks[], error_checks[],
-    operator_checks[];
+    operator_checks[], kernel_checks[];
 
 /* ---- The plugin under test (plugin.c). ---- */
 

@@ -1,5 +1,6 @@
-/* plug-check - checks the runtime table (L0) of a torchplug plugin, and the operators of
-** its own, by what its tables say of them.
+/* plug-check - checks the runtime (L0) and the kernels (L1) of a torchplug plugin, and
+*the
+** operators of its own by what its tables say of them.
 **
 **   plug-check libacme.so [--device N] [--only NAME] [--timeout SECONDS] [--json]
 **   plug-check --list
@@ -25,7 +26,7 @@
 static const struct check *const groups[] = {
     device_checks, memory_checks, copy_checks,      strided_checks,  map_checks,
     stream_checks, event_checks,  host_func_checks, capture_checks,  ipc_checks,
-    growth_checks, thread_checks, error_checks,     operator_checks,
+    growth_checks, thread_checks, error_checks,     operator_checks, kernel_checks,
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 

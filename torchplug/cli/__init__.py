@@ -14,14 +14,24 @@ CODES = "exit codes: 0 success, 1 a problem was found, 2 usage error"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code."""
-    from torchplug.cli import bench, coverage, demo, devices, doctor, plug_check, run, schema
+    from torchplug.cli import (
+        bench,
+        coverage,
+        demo,
+        devices,
+        doctor,
+        plug_check,
+        replay,
+        run,
+        schema,
+    )
 
     parser = argparse.ArgumentParser(
         prog="torchplug", description="Any accelerator in PyTorch.", epilog=CODES
     )
     parser.add_argument("--version", action="version", version=f"torchplug {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (devices, doctor, run, coverage, schema, plug_check, demo, bench):
+    for command in (devices, doctor, run, coverage, schema, plug_check, replay, demo, bench):
         added = commands.add_parser(
             command.NAME,
             help=command.SUMMARY,

@@ -1,4 +1,4 @@
-"""`torchplug plug-check`: whether a plugin keeps the promises of plug.h's runtime table."""
+"""`torchplug plug-check`: whether a plugin keeps the promises of plug.h's runtime and kernels."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torchplug import _plugins
 from torchplug.cli import output
 
 NAME = "plug-check"
-SUMMARY = "check a plugin's runtime table, function by function"
-DESCRIPTION = """Checks the runtime table (L0) of a plugin with a C program independent of PyTorch: memory, copies,
-streams, events, host functions, threads, errors. Each check runs in its own process. Exits with 1 if one fails."""
+SUMMARY = "check a plugin's runtime and kernels, promise by promise"
+DESCRIPTION = """Checks the runtime (L0) and the kernels (L1) of a plugin with a C program independent of PyTorch: memory,
+copies, streams, events, host functions, threads, errors; results of common operators. Each check runs in its own process. Exits with 1 if one fails."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

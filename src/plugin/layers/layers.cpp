@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "plugin/layers/fault.h"
 #include "plugin/layers/serialize.h"
+#include "plugin/layers/trace.h"
 #include "plugin/layers/validate.h"
 
 namespace torchplug::plugin {
@@ -18,14 +19,15 @@ struct NamedLayer {
   void (*insert)(Module&);
 };
 
-constexpr NamedLayer kLayers[] = {{"validate", insert_validate}, {"fault", insert_fault}};
+constexpr NamedLayer kLayers[] = {
+    {"validate", insert_validate}, {"fault", insert_fault}, {"trace", insert_trace}};
 
 const NamedLayer& find_layer(const std::string& name, const char* wish) {
   for (const NamedLayer& layer : kLayers) {
     if (name == layer.name) return layer;
   }
   TORCH_CHECK(false, "TORCHPLUG_LAYERS is '", wish, "', but there is no layer '", name,
-              "'. Set it to a comma-separated list of: validate, fault.");
+              "'. Set it to a comma-separated list of: validate, fault, trace.");
 }
 
 }  // namespace
