@@ -59,7 +59,7 @@ void register_device(const std::string& name) {
   register_activity_profiler();
   register_profiler_stubs();
   register_backend_notes();
-  register_autocast();
+  register_autocast_fallthrough();
 }
 
 void register_device_once(const std::string& name) {
@@ -80,6 +80,7 @@ void prepare(Module& module) {
   }
   register_device_once(module.name);
   register_operators(module);
+  register_autocast();
   shut_down_at_exit();
   if (!module.layers.empty()) std::atexit(release_caches);
 }
