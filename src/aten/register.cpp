@@ -74,7 +74,7 @@ bool is_extensions(const OperatorHandle& handle) {
 }
 
 // Whether an extension has a fallback of its own for all operators.
-bool extension_has_fallback = false;
+bool fallback_is_extensions = false;
 
 bool is_wanted(const OperatorHandle& handle, bool is_bound) {
   if (is_taken(handle) || takes_storage(handle)) return false;
@@ -82,7 +82,7 @@ bool is_wanted(const OperatorHandle& handle, bool is_bound) {
   const bool is_whole = is_carried_out_whole(handle.operator_name()) &&
                         !handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
   return is_bound || is_whole ||
-         (!extension_has_fallback && handle.hasKernelForDispatchKey(DispatchKey::CPU));
+         (!fallback_is_extensions && handle.hasKernelForDispatchKey(DispatchKey::CPU));
 }
 
 // Whether PyTorch has code for it that calls other operators: of a structured operator its out form.
@@ -216,10 +216,10 @@ void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
 }  // namespace
 
 void register_first_operators() {
-  extension_has_fallback = !operator_library("_", DispatchKey::PrivateUse1)
+  fallback_is_extensions = !operator_library("_", DispatchKey::PrivateUse1)
                                 .fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>(),
                                           "give the second one to torchplug::set_fallback");
-  if (extension_has_fallback) add_factories(device_library());
+  if (fallback_is_extensions) add_factories(device_library());
 }
 
 void register_operators(const Module& module) {
