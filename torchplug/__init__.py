@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     import torch
 
@@ -29,6 +30,7 @@ __all__ = [
     "load",
     "load_operators",
     "memory_of",
+    "overriding",
     "reset_ledger",
     "set_backend_meta",
     "time_ledger",
@@ -156,6 +158,17 @@ def extension(name: str) -> int | None:
     from torchplug import _C
 
     return _C.extension(name)
+
+
+def overriding() -> AbstractContextManager[None]:
+    """While it is entered, what this thread registers with PyTorch takes the place of torchplug's kernels.
+
+    For extensions in C++ that are loaded, and for torch.library, once the device has been used; before that, nothing
+    is needed. PyTorch's warning about it, which it gives once per process, is neither shown nor spent.
+    """
+    from torchplug import _overriding
+
+    return _overriding.overriding()
 
 
 def ledger() -> list[LedgerEntry]:

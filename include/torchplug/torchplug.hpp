@@ -22,6 +22,11 @@
 //   torch::from_blob(address, ...)              from_blob(base, ...)
 //   C10_CUDA_CHECK(status)                      check(status, what, device)
 //
+// Operators are registered by PyTorch's own means, TORCH_LIBRARY_IMPL(aten, PrivateUse1,
+// m) and all that torch/library.h has: docs/extending.md. A kernel that is registered
+// before the device's first use stands in the place of torchplug's; later ones need
+// Overriding.
+//
 // Any thread may call any function. One that fails throws c10::Error with one sentence.
 // Where a device index may be left out, it is the calling thread's current device. The
 // header is C++17; the functions are in libtorchplug. torchplug.cpp_extension, in Python,
@@ -29,6 +34,7 @@
 // PyTorch.
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/Event.h>
@@ -39,10 +45,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "torchplug/plug.h"
+
+namespace c10 {
+class OperatorHandle;  // ATen/core/dispatch/Dispatcher.h
+}
 
 namespace torchplug {
 
@@ -146,6 +157,35 @@ PLUG_EXPORT at::Tensor from_blob(void *base, at::IntArrayRef sizes,
                                  at::OptionalIntArrayRef strides, at::ScalarType dtype,
                                  c10::DeviceIndex device,
                                  std::function<void(void *)> deleter = {});
+
+// -------------------------------- operators ---------------------------------
+
+// While it lives, what this thread registers with PyTorch takes the place of kernels that
+// torchplug has registered already, and PyTorch's warning about that, which it gives once
+// per process, is neither shown nor spent. Once it is gone, the forms that PyTorch
+// composes of an overridden out form are composed so: a kernel for sub.out serves sub and
+// sub_ too. No other thread may call the operators that are overridden meanwhile.
+class PLUG_EXPORT Overriding {
+ public:
+  Overriding();
+  ~Overriding();
+  Overriding(const Overriding &) = delete;
+  Overriding &operator=(const Overriding &) = delete;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+// A function for all operators that the plugin has no kernel for, or whose kernel
+// declined the call: asked before PyTorch's CPU kernel is used. It takes the arguments
+// from the stack, leaves the results there and returns true; or leaves the stack as it
+// is, returns false, and the call goes on as without it. There is one: a later one takes
+// its place, an empty one takes it away. PyTorch's own place for it,
+// TORCH_LIBRARY_IMPL(_, PrivateUse1), is torchplug's.
+using Fallback =
+    std::function<bool(const c10::OperatorHandle &op, torch::jit::Stack *stack)>;
+PLUG_EXPORT void set_fallback(Fallback fallback);
 
 // ------------------------------ notes on a tensor ---------------------------
 

@@ -9,11 +9,13 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "aten/kernel/served_operators.h"
 #include "aten/layouts/nested.h"
 #include "aten/layouts/quantized.h"
 #include "aten/layouts/sparse.h"
+#include "aten/op/extension_fallback.h"
 #include "aten/op/operator_kernel.h"
 #include "aten/op/typed_signatures.h"
 #include "aten/own/own_library.h"
@@ -65,8 +67,10 @@ bool is_carried_out_whole(const OperatorName& name) {
          std::end(kCarriedOutWhole);
 }
 
-// torchplug's own code, for every device.
-bool is_shim(const OperatorHandle& handle) {
+OperatorLibrary& device_library() { return operator_library("aten", DispatchKey::PrivateUse1); }
+
+// Torchplug's own code for every device, or an extension's.
+bool is_taken(const OperatorHandle& handle) {
   return handle.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
 }
 
@@ -76,12 +80,20 @@ bool is_foreach(const OperatorHandle& handle) {
          handle.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd);
 }
 
+bool is_extensions(const OperatorHandle& handle) {
+  return is_taken(handle) && !device_library().serves(handle);
+}
+
+// Whether an extension has a fallback of its own for all operators.
+bool fallback_is_extensions = false;
+
 bool is_wanted(const OperatorHandle& handle, bool is_bound) {
-  if (is_shim(handle) || takes_storage(handle)) return false;
+  if (is_taken(handle) || takes_storage(handle)) return false;
   // One that has its gradient from what it is composed of would lose it.
   const bool is_whole = is_carried_out_whole(handle.operator_name()) &&
                         !handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
-  return is_bound || is_whole || handle.hasKernelForDispatchKey(DispatchKey::CPU) ||
+  return is_bound || is_whole ||
+         (!fallback_is_extensions && handle.hasKernelForDispatchKey(DispatchKey::CPU)) ||
          (module_with_any() != nullptr && is_foreach(handle));
 }
 
@@ -106,7 +118,7 @@ std::optional<OperatorHandle> gradient_of(const OperatorHandle& handle) {
 // A kernel whose gradient nobody could compute would fail in the midst of training.
 std::string missing_gradient(const OperatorHandle& handle, const Module& module) {
   const auto gradient = gradient_of(handle);
-  if (!gradient || is_shim(*gradient) || module.any ||
+  if (!gradient || is_taken(*gradient) || module.any ||
       gradient->hasComputedKernelForDispatchKey(DispatchKey::CPU)) {
     return "";
   }
@@ -115,6 +127,38 @@ std::string missing_gradient(const OperatorHandle& handle, const Module& module)
                           : "its gradient is " + name +
                                 ", for which neither the plugin nor PyTorch's CPU backend has a kernel; bind "
                                 "that too";
+}
+
+// Whether PyTorch has code for it that calls other operators: of a structured operator its out form.
+bool is_composed(const OperatorHandle& handle) {
+  return handle.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional) ||
+         handle.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd);
+}
+
+// The functional and in-place forms that PyTorch composes of an out form.
+std::vector<OperatorHandle> forms_composed_of(const OperatorHandle& out) {
+  std::vector<OperatorHandle> forms;
+  const std::string& name = out.operator_name().name;
+  for (const std::string& base : {name, name + "_"}) {
+    for (const OperatorHandle& form : overloads_of(base)) {
+      if (is_out_form_of(form.schema(), out.schema()) && is_composed(form)) forms.push_back(form);
+    }
+  }
+  return forms;
+}
+
+// Operators that PyTorch composes of an out form for which an extension has a kernel.
+std::unordered_map<OperatorName, OperatorHandle> composed_of_extensions() {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  std::unordered_map<OperatorName, OperatorHandle> composed;
+  for (const OperatorName& name : dispatcher.getAllOpNamesForDispatchKey(DispatchKey::PrivateUse1)) {
+    const auto handle = dispatcher.findSchema(name);
+    if (!handle || name.getNamespace() != "aten" || !is_extensions(*handle)) continue;
+    for (const OperatorHandle& form : forms_composed_of(*handle)) {
+      if (!is_carried_out_whole(form.operator_name())) composed.emplace(form.operator_name(), form);
+    }
+  }
+  return composed;
 }
 
 // The plugin's kernels by the operator they serve; the first of two for one operator wins.
@@ -127,7 +171,8 @@ BoundKernels bind_kernels(const Module& module) {
     if (is_own_kernel(module, kernel)) continue;
     for (Binding& binding : bind_kernel(kernel, module.name)) {
       const OperatorName name = binding.operator_handle.operator_name();
-      if (is_shim(binding.operator_handle)) {
+      if (is_extensions(binding.operator_handle)) continue;
+      if (is_taken(binding.operator_handle)) {
         report_unused_kernel(kernel, module.name,
                              "torchplug does " + full_name(name) + " itself, in one way for every device");
         continue;
@@ -190,10 +235,11 @@ torch::CppFunction make_function(std::unique_ptr<aten::OperatorKernel> kernel) {
   return torch::CppFunction::makeFromBoxedFunctor(std::move(kernel));
 }
 
-void register_kernels(BoundKernels bound, torch::Library& library) {
+void register_kernels(BoundKernels bound, OperatorLibrary& library) {
   auto& dispatcher = c10::Dispatcher::singleton();
+  const auto composed = composed_of_extensions();
   for (const OperatorName& name : dispatcher.getAllOpNames()) {
-    if (name.getNamespace() != "aten") continue;
+    if (name.getNamespace() != "aten" || composed.contains(name)) continue;
     const auto handle = dispatcher.findSchema(name);
     const auto kernel = bound.find(name);
     if (!handle || !is_wanted(*handle, kernel != bound.end())) continue;
@@ -226,26 +272,29 @@ void drop_without_gradient(BoundKernels& bound, const Module& module) {
   }
 }
 
-torch::Library& device_library() { return operator_library("aten", DispatchKey::PrivateUse1); }
-
-// For operators of other libraries, and of aten where PyTorch has no CPU kernel.
+// For operators of other libraries, and of aten where PyTorch has no CPU kernel; and for the first operator
+// of all, at::empty as a rule, which loads the plugin and with it registers the others.
 void run_other(const OperatorHandle& handle, torch::jit::Stack* stack) {
-  if (module_with_any() == nullptr && !handle.hasComputedKernelForDispatchKey(DispatchKey::CPU))
-    refuse_without_kernel(handle);
-  late_kernel(handle, DispatchKey::CPU).run(*stack);
+  if (!are_devices_known()) check_device(current_device());
+  if (is_taken(handle)) return handle.redispatchBoxed(c10::DispatchKeySet(DispatchKey::PrivateUse1), stack);
+  if (module_with_any() != nullptr || handle.hasComputedKernelForDispatchKey(DispatchKey::CPU))
+    return late_kernel(handle, DispatchKey::CPU).run(*stack);
+  if (!run_extension_fallback(handle, *stack)) refuse_without_kernel(handle);
 }
 
 }  // namespace
 
 void register_first_operators() {
-  add_factories(device_library());
-  operator_library("_", DispatchKey::PrivateUse1)
-      .fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>());
+  fallback_is_extensions = !operator_library("_", DispatchKey::PrivateUse1)
+                                .fallback(torch::CppFunction::makeFromBoxedFunction<&run_other>(),
+                                          "give the second one to torchplug::set_fallback");
+  if (fallback_is_extensions) add_factories(device_library());
 }
 
 void register_operators(const Module& module) {
-  torch::Library& library = device_library();
+  OperatorLibrary& library = device_library();
   set_module_with_any(module.any ? &module : nullptr);
+  add_factories(library);
   add_views(library);
   add_nested_views(library);
   add_storage_operators(library);
@@ -265,6 +314,10 @@ void register_operators(const Module& module) {
   register_sparse_operators();
   register_nested_operators();
   register_quantized_operators();
+}
+
+void give_way_to_extensions() {
+  for (const auto& [name, form] : composed_of_extensions()) device_library().withdraw(form);
 }
 
 }  // namespace torchplug::aten

@@ -10,6 +10,7 @@ namespace torchplug::autocast {
 
 // Before the plugin is loaded: until then there is no tensor that a rule could be for.
 void register_autocast_fallthrough();
+// But for operators that an extension has a rule for.
 void register_autocast(const Module& module);
 
 }  // namespace torchplug::autocast

@@ -1,5 +1,6 @@
 #include "memory/device_allocator.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -144,6 +145,17 @@ c10::DataPtr DeviceAllocator::allocate_on(const Stream& stream, size_t bytes) {
   if (C10_UNLIKELY(block == nullptr)) block = allocate_or_reclaim(memory, stream, bytes);
   if (is_memory_watched()) report(memory, *block, 1);
   return {block->address, block, &detail::free_block, device};
+}
+
+c10::Storage DeviceAllocator::make_storage(c10::DataPtr data, size_t bytes, bool resizable) {
+  const auto size = static_cast<int64_t>(bytes);
+  constexpr c10::StorageImpl::use_byte_size_t kInBytes;
+  if (const auto create = c10::GetStorageImplCreate(kDeviceType); C10_UNLIKELY(create != nullptr)) {
+    // Where there is no memory it may ask for some, on the current device.
+    const c10::DeviceGuard guard(data.device());
+    return c10::Storage(create(kInBytes, size, std::move(data), instance_, resizable));
+  }
+  return c10::make_intrusive<c10::StorageImpl>(kInBytes, size, std::move(data), instance_, resizable);
 }
 
 void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const {

@@ -42,6 +42,9 @@ class DeviceAllocator final : public c10::DeviceAllocator {
 
   c10::DataPtr allocate(size_t bytes) override;  // on the current device and stream
   c10::DataPtr allocate_on(const Stream& stream, size_t bytes);
+  // A storage of the class that an extension has asked for (c10::SetStorageImplCreate), else of PyTorch's
+  // own.
+  static c10::Storage make_storage(c10::DataPtr data, size_t bytes, bool resizable);
   c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
   void copy_data(void* dest, const void* src, size_t bytes) const override;
 

@@ -214,6 +214,7 @@ PYBIND11_MODULE(_C, module) {
   bind_layers(module);
   bind_memory(module);
   bind_memory_snapshot(module);
+  bind_overriding(module);
   bind_streams(module);
   bind_profiler(module);
   bind_settings(module);

@@ -18,6 +18,7 @@ void bind_graph(pybind11::module_& module);
 void bind_layers(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
 void bind_memory_snapshot(pybind11::module_& module);
+void bind_overriding(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_profiler(pybind11::module_& module);
 void bind_settings(pybind11::module_& module);

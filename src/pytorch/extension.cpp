@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "aten/op/extension_fallback.h"
 #include "aten/tensor/backend_meta.h"
 #include "aten/tensor/copy_on_write.h"
 #include "aten/tensor/describe.h"
@@ -17,6 +18,7 @@
 #include "pytorch/activate.h"
 #include "pytorch/active_module.h"
 #include "pytorch/operators.h"
+#include "pytorch/overriding.h"
 #include "pytorch/plain_table.h"
 #include "runtime/capture.h"
 #include "runtime/stream.h"
@@ -149,6 +151,14 @@ at::Tensor from_blob(void* base, at::IntArrayRef sizes, at::OptionalIntArrayRef 
                      c10::DeviceIndex device, std::function<void(void*)> deleter) {
   return core::from_blob(base, sizes, strides, dtype, or_current(device), std::move(deleter));
 }
+
+class Overriding::State : public core::Overriding {};
+
+Overriding::Overriding() : state_(std::make_unique<State>()) {}
+
+Overriding::~Overriding() = default;
+
+void set_fallback(Fallback fallback) { core::set_extension_fallback(std::move(fallback)); }
 
 BackendNotes backend_notes(const at::TensorBase& tensor) { return core::backend_notes(tensor); }
 

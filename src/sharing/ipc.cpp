@@ -195,8 +195,8 @@ class Imports {
     c10::DataPtr data =
         import_memory(allocation.device, allocation.base, received.shared.offset, received.shared.bytes,
                       [this, key, device = allocation.device] { remove_user(key, device); });
-    c10::Storage storage(c10::Storage::use_byte_size_t(), received.shared.bytes, std::move(data),
-                         &DeviceAllocator::instance(), /*resizable=*/false);
+    c10::Storage storage =
+        DeviceAllocator::make_storage(std::move(data), received.shared.bytes, /*resizable=*/false);
     received.storage = storage.getWeakStorageImpl();
     return storage;
   }

@@ -13,20 +13,20 @@ import torchplug._C
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = {entry.name: Path(entry.load()) for entry in entry_points(group="torchplug.devices")}
+DEVICE_FOLDERS = [
+    path.parent
+    for directory in ("devices", "examples")
+    for path in (ROOT / directory).glob("*/pyproject.toml")
+]
 DEVICE_SOURCES = sorted(
     path
-    for directory in ("devices", "examples")
-    for path in (ROOT / directory).rglob("*")
+    for directory in DEVICE_FOLDERS
+    for path in directory.rglob("*")
     if path.suffix in (".c", ".cpp", ".h") and "build" not in path.parts
 )
 CORE_SOURCES = sorted(path for path in (ROOT / "src").rglob("*") if path.suffix in (".cpp", ".h"))
 
-DEVICES = {
-    path.name
-    for directory in ("devices", "examples")
-    for path in (ROOT / directory).iterdir()
-    if path.is_dir()
-}
+DEVICES = {path.name for path in DEVICE_FOLDERS}
 VENDORS = {"cuda", "rocm", "hip", "xpu", "npu", "mps", "tpu", "gpu", "nvidia", "amd", "intel"}
 
 # PyTorch's own names for what every device does.

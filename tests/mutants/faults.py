@@ -31,6 +31,18 @@ RECORDED = "TORCHPLUG_SIM_CAPTURE=off "
 VALIDATED = "TORCHPLUG_LAYERS=validate "
 
 BASE = [
+    fault(
+        "base/operator_library.cpp",
+        "op && op->hasKernelForDispatchKey(key_)",
+        "false",
+        "core_tests:Overriding.*",
+    ),
+    fault(
+        "base/operator_library.cpp",
+        "withdrawn_.push_back(op.getComputedKernelForDispatchKey(key_));",
+        "",
+        "core_tests:Overriding.*",
+    ),
     fault("base/utf8.cpp", "(lead == 0xED && at[1] >= 0xA0)", "false", "core_tests:Utf8.*"),
     fault("base/utf8.cpp", "(lead == 0xF4 && at[1] >= 0x90)", "false", "core_tests:Utf8.*"),
     fault(
@@ -378,9 +390,28 @@ ATEN = [
     ),
     fault(
         "aten/register.cpp",
-        "is_shim(binding.operator_handle)",
+        "is_taken(binding.operator_handle)",
         "false",
         "python/test_odd_kernels.py::test_a_kernel_of_no_use_is_named_with_the_reason",
+    ),
+    fault("aten/register.cpp", "composed.contains(name)", "false", "core_tests:Overriding.*"),
+    fault(
+        "aten/register.cpp",
+        "device_library().withdraw(form);",
+        "",
+        "core_tests:Overriding.*",
+    ),
+    fault(
+        "aten/op/operator_kernel.cpp",
+        "is_fallback_allowed() && !has_extension_fallback()",
+        "is_fallback_allowed()",
+        "core_tests:Overriding.*",
+    ),
+    fault(
+        "aten/tensor/device_tensor.cpp",
+        "plain.sizes_data() != other.sizes().data()",
+        "false",
+        "core_tests:Overriding.*",
     ),
     fault(
         "aten/tensor/copy_on_write.cpp",

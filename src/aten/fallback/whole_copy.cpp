@@ -245,7 +245,7 @@ at::Tensor move_to_device(const at::Tensor& host, DeviceIndex device) {
 
 void register_whole_copies(DispatchKey key, DispatchKey cpu_key, std::span<const std::string_view> on_shell) {
   // What PyTorch composes for plain tensors would take the place of an operator that is not registered here.
-  torch::Library& library = operator_library("aten", key);
+  OperatorLibrary& library = operator_library("aten", key);
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNamesForDispatchKey(cpu_key)) {
     if (name.getNamespace() != "aten") continue;
     const std::string full = full_name(name);

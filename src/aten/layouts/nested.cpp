@@ -37,7 +37,7 @@ constexpr std::string_view kOnShell[] = {
 
 }  // namespace
 
-void add_nested_views(torch::Library& library) {
+void add_nested_views(OperatorLibrary& library) {
   library.impl("_nested_view_from_buffer", TORCH_FN(at::native::_nested_view_from_buffer));
 }
 

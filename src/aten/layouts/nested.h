@@ -3,14 +3,12 @@
 // it. What looks at the parts is PyTorch's own code; every other operator is the CPU's, on copies of the
 // whole. Those in the jagged layout are Python's, made of plain tensors, and need nothing here.
 
-#include <torch/library.h>
-
-#include "base/namespaces.h"
+#include "base/operator_library.h"
 
 namespace torchplug::aten {
 
 // What makes a nested tensor of a plain one, in the library of the device's key.
-void add_nested_views(torch::Library& library);
+void add_nested_views(OperatorLibrary& library);
 void register_nested_operators();
 
 }  // namespace torchplug::aten

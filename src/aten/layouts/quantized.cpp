@@ -76,7 +76,7 @@ void run_on_host(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
 
 void register_quantized_operators() {
   constexpr DispatchKey kKey = DispatchKey::QuantizedPrivateUse1;
-  torch::Library& library = operator_library("aten", kKey);
+  OperatorLibrary& library = operator_library("aten", kKey);
   library.impl("copy_", TORCH_FN(copy_));
   library.impl("_to_copy", TORCH_FN(to_copy));
   auto& dispatcher = c10::Dispatcher::singleton();

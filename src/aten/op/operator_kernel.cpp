@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "aten/kernel/served_operators.h"
+#include "aten/op/extension_fallback.h"
 #include "aten/plan/by_operator.h"
 #include "aten/plan/shape.h"
 #include "aten/tensor/arguments.h"
@@ -75,6 +76,7 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Kno
   }
   const Reason reason = ask_plugin_kernels(stack, key, stream, known);
   if (C10_LIKELY(reason == Reason::kNone)) return;
+  if (C10_UNLIKELY(has_extension_fallback()) && run_extension_fallback(facts_.handle, stack)) return;
   if (composed_ != nullptr) return composed_(stack);
   run_on_host(stack, key, stream, reason, known.host_plan);
 }
@@ -128,7 +130,7 @@ void OperatorKernel::own_written(Arguments arguments) const {
 
 bool OperatorKernel::borrows_always(DeviceIndex device) {
   return plugin_has<&plug_runtime::host_view>(device) && !any_block_lacks_host_view() &&
-         is_fallback_allowed();
+         is_fallback_allowed() && !has_extension_fallback();
 }
 
 void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream,

@@ -95,22 +95,6 @@ bool contains_tensor(const c10::TypePtr& type) {
   return std::any_of(contained.begin(), contained.end(), contains_tensor);
 }
 
-// Whether `out` is `functional` with its results as arguments behind the others.
-bool is_out_form_of(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
-  const size_t count = functional.arguments().size();
-  if (out.arguments().size() != count + functional.returns().size()) return false;
-  for (size_t i = 0; i < out.arguments().size(); ++i) {
-    const c10::Argument& argument = out.arguments()[i];
-    if (i >= count) {
-      if (!argument.is_out()) return false;
-    } else if (argument.name() != functional.arguments()[i].name() ||
-               *argument.real_type() != *functional.arguments()[i].real_type()) {
-      return false;
-    }
-  }
-  return out.arguments().size() > count;
-}
-
 std::optional<c10::OperatorHandle> find_cpu_out_form(const c10::OperatorHandle& functional) {
   for (const c10::OperatorHandle& form : find_out_forms(functional)) {
     if (form.hasKernelForDispatchKey(c10::DispatchKey::CPU)) return form;
@@ -164,6 +148,21 @@ std::optional<c10::OperatorHandle> find_operator(const std::string& full_name) {
   const size_t dot = full_name.find('.');
   const std::string overload = dot == std::string::npos ? "" : full_name.substr(dot + 1);
   return c10::Dispatcher::singleton().findSchema({full_name.substr(0, dot), overload});
+}
+
+bool is_out_form_of(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
+  const size_t count = functional.arguments().size();
+  if (out.arguments().size() != count + functional.returns().size()) return false;
+  for (size_t i = 0; i < out.arguments().size(); ++i) {
+    const c10::Argument& argument = out.arguments()[i];
+    if (i >= count) {
+      if (!argument.is_out()) return false;
+    } else if (argument.name() != functional.arguments()[i].name() ||
+               *argument.real_type() != *functional.arguments()[i].real_type()) {
+      return false;
+    }
+  }
+  return out.arguments().size() > count;
 }
 
 std::vector<c10::OperatorHandle> overloads_of(const std::string& name) {

@@ -20,6 +20,9 @@ std::optional<c10::OperatorHandle> find_operator(const std::string& full_name);
 // All operators of a name, "aten::add".
 std::vector<c10::OperatorHandle> overloads_of(const std::string& name);
 
+// Whether `out` is `functional`, or the form in place, with its results as arguments behind the others.
+bool is_out_form_of(const c10::FunctionSchema& functional, const c10::FunctionSchema& out);
+
 // The overloads of a functional operator whose arguments are the same with results to write into behind them.
 std::vector<c10::OperatorHandle> find_out_forms(const c10::OperatorHandle& functional);
 

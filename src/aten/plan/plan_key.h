@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "aten/tensor/arguments.h"
+#include "aten/tensor/storage.h"
 
 namespace torchplug::aten {
 
@@ -201,7 +202,7 @@ void PlanKey::note_place(const c10::TensorImpl& tensor, c10::Device device) {
 // Which of the tensors before it lies on the same memory, and how far away: operators return an
 // argument, or refuse one that overlaps another.
 void PlanKey::add_sharing(const c10::TensorImpl& tensor) {
-  const c10::StorageImpl* storage = tensor.unsafe_storage().unsafeGetStorageImpl();
+  const c10::StorageImpl* storage = &storage_of(tensor);
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i]->unsafe_storage().unsafeGetStorageImpl() != storage) continue;
     push(i + 1);

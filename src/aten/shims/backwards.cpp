@@ -102,7 +102,7 @@ std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& grad_out,
 
 }  // namespace
 
-void add_backwards(torch::Library& library) {
+void add_backwards(OperatorLibrary& library) {
   add_behind_any(library, "linear_backward", TORCH_FN(linear_backward));
   add_behind_any(library, "matmul_backward", TORCH_FN(matmul_backward));
   add_behind_any(library, "max_pool2d_backward", TORCH_FN(max_pool2d_backward));

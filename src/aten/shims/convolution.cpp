@@ -38,7 +38,7 @@ class TraceableConvolution final : public c10::OperatorKernel {
 
 }  // namespace
 
-void add_convolution(torch::Library& library) {
+void add_convolution(OperatorLibrary& library) {
   add_unless_served(library, "_convolution", TORCH_FN(convolution));
 }
 

@@ -19,6 +19,7 @@
 #include "aten/tensor/arguments.h"
 #include "aten/tensor/copy_on_write.h"
 #include "aten/tensor/describe.h"
+#include "aten/tensor/storage.h"
 #include "aten/tensor/transfer.h"
 #include "base/dtype.h"
 #include "base/immortal.h"
@@ -42,7 +43,9 @@ bool is_plain(const at::Tensor& to, const at::Tensor& from) {
          to.is_non_overlapping_and_dense();
 }
 
-c10::StorageImpl& storage_of(const at::Tensor& tensor) { return *tensor.storage().unsafeGetStorageImpl(); }
+c10::StorageImpl& storage_of(const at::Tensor& tensor) {
+  return aten::storage_of(*tensor.unsafeGetTensorImpl());
+}
 
 Stream current_stream_of(const at::Tensor& tensor) { return Stream::current(tensor.device().index()); }
 
@@ -371,7 +374,7 @@ at::Scalar local_scalar(const at::Tensor& self) {
 
 }  // namespace
 
-void add_copies(torch::Library& library) {
+void add_copies(OperatorLibrary& library) {
   library.impl("copy_", TORCH_FN(copy_));
   library.impl("_copy_from", TORCH_FN(copy_from));
   library.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));

@@ -32,7 +32,7 @@ void compose_dropout(torch::jit::Stack& stack) {
   torch::jit::push(stack, std::move(output), std::move(mask));
 }
 
-void add_dropout(torch::Library& library) {
+void add_dropout(OperatorLibrary& library) {
   add_behind_any(library, "native_dropout", TORCH_FN(native_dropout));
 }
 

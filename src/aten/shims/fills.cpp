@@ -31,6 +31,6 @@ at::Tensor& zero_(at::Tensor& self) {
 
 }  // namespace
 
-void add_fills(torch::Library& library) { add_unless_served(library, "zero_", TORCH_FN(zero_)); }
+void add_fills(OperatorLibrary& library) { add_unless_served(library, "zero_", TORCH_FN(zero_)); }
 
 }  // namespace torchplug::aten

@@ -30,7 +30,7 @@ at::Tensor& histogram_out(const at::Tensor& self, int64_t bins, const at::Scalar
 
 }  // namespace
 
-void add_histogram(torch::Library& library) {
+void add_histogram(OperatorLibrary& library) {
   add_behind_any(library, "histc", TORCH_FN(histogram));
   add_behind_any(library, "histc.out", TORCH_FN(histogram_out));
 }

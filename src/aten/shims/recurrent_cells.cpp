@@ -98,7 +98,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_
 
 // A plugin may have one direction only: what goes from one to the other is what PyTorch's CUDA kernels agree
 // on, the gates after their activation, side by side.
-void add_recurrent_cells(torch::Library& library) {
+void add_recurrent_cells(OperatorLibrary& library) {
   add_behind_any(library, "_thnn_fused_lstm_cell", TORCH_FN(lstm_cell));
   add_behind_any(library, "_thnn_fused_lstm_cell_backward_impl", TORCH_FN(lstm_cell_backward));
   add_behind_any(library, "_thnn_fused_gru_cell", TORCH_FN(gru_cell));

@@ -95,7 +95,7 @@ at::Tensor input_gradient(const at::Tensor& grad, const at::Tensor& input, const
 
 }  // namespace
 
-void add_shared_batch_norm(torch::Library& library) {
+void add_shared_batch_norm(OperatorLibrary& library) {
   add_behind_any(library, "batch_norm_stats", TORCH_FN(statistics));
   add_behind_any(library, "batch_norm_elemt", TORCH_FN(normalized));
   add_behind_any(library, "batch_norm_gather_stats_with_counts", TORCH_FN(gathered));

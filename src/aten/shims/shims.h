@@ -3,30 +3,29 @@
 // resize them and copy them; and the few whose CPU kernel would not do, each unless the plugin has a kernel
 // for it. Each function adds its operators to the library of the device's key.
 
-#include <torch/library.h>
-
 #include <memory>
 #include <string>
 
 #include "aten/kernel/served_operators.h"
 #include "aten/op/operator_kernel.h"
+#include "base/operator_library.h"
 
 namespace torchplug::aten {
 
 // For every device.
-void add_factories(torch::Library& library);
-void add_views(torch::Library& library);
-void add_storage_operators(torch::Library& library);
-void add_copies(torch::Library& library);
+void add_factories(OperatorLibrary& library);
+void add_views(OperatorLibrary& library);
+void add_storage_operators(OperatorLibrary& library);
+void add_copies(OperatorLibrary& library);
 
 // Where the plugin has no kernel.
-void add_fills(torch::Library& library);
-void add_convolution(torch::Library& library);
-void add_dropout(torch::Library& library);
-void add_recurrent_cells(torch::Library& library);
-void add_histogram(torch::Library& library);
-void add_shared_batch_norm(torch::Library& library);
-void add_backwards(torch::Library& library);
+void add_fills(OperatorLibrary& library);
+void add_convolution(OperatorLibrary& library);
+void add_dropout(OperatorLibrary& library);
+void add_recurrent_cells(OperatorLibrary& library);
+void add_histogram(OperatorLibrary& library);
+void add_shared_batch_norm(OperatorLibrary& library);
+void add_backwards(OperatorLibrary& library);
 
 // How a call of aten::native_dropout is composed of other operators.
 void compose_dropout(torch::jit::Stack& stack);
@@ -49,7 +48,7 @@ void offer_attention_to(OperatorKernel& kernel);
 torch::CppFunction make_traceable_convolution(std::unique_ptr<OperatorKernel> kernel);
 
 template <class Function>
-void add_unless_served(torch::Library& library, const char* name, Function function) {
+void add_unless_served(OperatorLibrary& library, const char* name, Function function) {
   if (!has_kernel(std::string("aten::") + name)) library.impl(name, function);
 }
 
@@ -60,7 +59,7 @@ torch::CppFunction make_behind_any(const std::string& name, c10::KernelFunction 
 // The same behind the plugin's kernel for any operator, if it has one. Nothing for an operator that this
 // PyTorch does not have.
 template <class Function>
-void add_behind_any(torch::Library& library, const char* name, Function function) {
+void add_behind_any(OperatorLibrary& library, const char* name, Function function) {
   const std::string full = std::string("aten::") + name;
   if (has_kernel(full) || !find_operator(full)) return;
   if (module_with_any() == nullptr) {

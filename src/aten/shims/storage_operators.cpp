@@ -50,9 +50,8 @@ at::Tensor& set_storage(at::Tensor& self, c10::Storage storage, int64_t offset, 
 }
 
 at::Tensor& set_to_nothing(at::Tensor& self) {
-  c10::Storage storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, self.device()),
-                       &DeviceAllocator::instance(), /*resizable=*/true);
-  return self.set_(std::move(storage), 0, {0}, {});
+  return self.set_(DeviceAllocator::make_storage(c10::DataPtr(nullptr, self.device()), 0, /*resizable=*/true),
+                   0, {0}, {});
 }
 
 // Lets `parameter.data = parameter.data.to(device)` keep the parameter, as it does for CUDA: a plain
@@ -68,7 +67,7 @@ void record_stream(at::Tensor& self, c10::Stream stream) {
 
 }  // namespace
 
-void add_storage_operators(torch::Library& library) {
+void add_storage_operators(OperatorLibrary& library) {
   library.impl("resize_", TORCH_FN(resize_));
   library.impl("set_", TORCH_FN(set_to_nothing));
   library.impl("set_.source_Storage", TORCH_FN(at::native::set_));

@@ -10,7 +10,7 @@
 namespace torchplug::aten {
 
 // PyTorch's own code for these looks at sizes and strides only, whatever the device.
-void add_views(torch::Library& library) {
+void add_views(OperatorLibrary& library) {
   library.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
   library.impl("view", TORCH_FN(at::native::view));
   library.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "aten/tensor/storage.h"
 #include "memory/device_allocator.h"
 
 namespace torchplug::aten {
@@ -18,8 +19,7 @@ void own_other_memory(const at::TensorBase& tensor);
 
 // Gives the tensor's storage memory of its own if it is shared so.
 inline void own_memory(const at::TensorBase& tensor) {
-  const c10::DataPtr& data =
-      tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl()->data_ptr();
+  const c10::DataPtr& data = storage_of(*tensor.unsafeGetTensorImpl()).data_ptr();
   if (C10_UNLIKELY(data.get_deleter() != &memory::detail::free_block)) detail::own_other_memory(tensor);
 }
 

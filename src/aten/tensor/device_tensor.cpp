@@ -10,17 +10,21 @@ namespace {
 constexpr c10::DispatchKeySet kDeviceKeys{c10::DispatchKey::PrivateUse1};
 
 c10::Storage storage_on(const Stream& stream, size_t bytes) {
-  DeviceAllocator& allocator = DeviceAllocator::instance();
-  return c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), allocator.allocate_on(stream, bytes),
-      &allocator, /*resizable=*/true);
+  return DeviceAllocator::make_storage(DeviceAllocator::instance().allocate_on(stream, bytes), bytes,
+                                       /*resizable=*/true);
 }
 
 }  // namespace
 
 void ShapedTensorImpl::look_like(const c10::TensorImpl& other) {
   // Any tensor's, through the name that this class may use.
-  sizes_and_strides_ = other.*(&ShapedTensorImpl::sizes_and_strides_);
+  const c10::impl::SizesAndStrides& plain = other.*(&ShapedTensorImpl::sizes_and_strides_);
+  if (C10_UNLIKELY(plain.sizes_data() != other.sizes().data())) {
+    // Of a class that keeps them elsewhere.
+    set_sizes_and_strides(other.sizes(), other.strides());
+    return;
+  }
+  sizes_and_strides_ = plain;
   numel_ = other.numel();
   is_contiguous_ = other.is_contiguous();
   is_channels_last_ = other.is_strides_like_channels_last();

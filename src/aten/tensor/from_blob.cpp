@@ -16,9 +16,9 @@ at::Tensor from_blob(void* base, at::IntArrayRef sizes, at::OptionalIntArrayRef 
                                : at::detail::computeStorageNbytesContiguous(sizes, itemsize);
   std::function<void()> release;
   if (deleter) release = [base, deleter = std::move(deleter)] { deleter(base); };
-  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes,
-                       import_address(device, base, bytes, std::move(release)), &DeviceAllocator::instance(),
-                       /*resizable=*/false);
+  c10::Storage storage =
+      DeviceAllocator::make_storage(import_address(device, base, bytes, std::move(release)), bytes,
+                                    /*resizable=*/false);
   at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
       std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
       c10::scalarTypeToTypeMeta(dtype));

@@ -1,0 +1,32 @@
+"""docs/extending.md shows the code of examples/extending, which tests/extension runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "extending.md").read_text()
+EXAMPLE = ROOT / "examples" / "extending"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("block", blocks("cpp"), ids=lambda block: block.splitlines()[0])
+def test_every_piece_of_cpp_is_in_the_example(block):
+    assert block in (EXAMPLE / "extending.cpp").read_text()
+
+
+def test_every_piece_of_python_is_in_the_example_but_how_to_load_it():
+    build, load, *rest = blocks("python")
+    assert "cpp_extension.load" in build and "load_library" in load and rest
+    for block in rest:
+        assert block in (EXAMPLE / "extending.py").read_text()
+
+
+def test_every_registration_of_the_example_is_on_the_page():
+    source = (EXAMPLE / "extending.cpp").read_text()
+    for registration in re.findall(r"^TORCH_LIBRARY(?:_IMPL)?\(.*", source, re.MULTILINE):
+        assert registration in PAGE
