@@ -107,7 +107,7 @@ TEST(ShapeText, an_error_in_the_text_names_the_operator_and_the_place) {
   expect_says(refusal("x", "(Tensor, Tensor)"), {"at its end", "expected ';'"});
   expect_says(refusal("each x", "Tensor[]"), {"'x' is not a list"});
   expect_says(refusal("[99999999999999999999] x"), {"too large"});
-  expect_says(refusal(std::string(200, '(')), {"nested too deeply"});
+  expect_says(refusal("[" + std::string(200, '(')), {"nested too deeply"});
 }
 
 TEST(ShapeText, what_fails_in_a_call_names_operator_and_argument) {
