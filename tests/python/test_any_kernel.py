@@ -47,15 +47,15 @@ def same(op, fn, *args, times=3):
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory):
-    return compile_test_plugin(tmp_path_factory.mktemp("plugin"), "any")
+    return compile_test_plugin(tmp_path_factory.mktemp("plugin"), "anything")
 
 
 @pytest.fixture(scope="module")
 def run(plugin):
-    return lambda code, **env: output_of(PRELUDE + code, "any", TORCHPLUG_DEVICE=plugin, **env)
+    return lambda code, **env: output_of(PRELUDE + code, "anything", TORCHPLUG_DEVICE=plugin, **env)
 
 
-@pytest.mark.parametrize("shapes", [{}, {"TORCHPLUG_ANY_SHAPES": "1"}])
+@pytest.mark.parametrize("shapes", [{}, {"TORCHPLUG_ANYTHING_SHAPES": "1"}])
 def test_every_form_comes_as_it_was_called(run, shapes):
     run(
         """
@@ -199,7 +199,7 @@ assert there(x).nonzero().tolist() == [[1], [3]]
 print(asked("aten::nonzero"))
 """
     assert run(code).strip() == "0"
-    assert run(code, TORCHPLUG_ANY_SHAPES="1").strip() == "1"
+    assert run(code, TORCHPLUG_ANYTHING_SHAPES="1").strip() == "1"
 
 
 def test_a_kernel_of_the_list_is_asked_first_and_any_for_what_it_declines(run):
@@ -211,7 +211,7 @@ assert ways("aten::relu") == {"kernel": 1} and asked("aten::relu") == 0
 torch.testing.assert_close(torch.relu(there(x.double())).cpu(), x.double().relu())
 assert ways("aten::relu") == {"kernel": 1, "any": 1}
 """,
-        TORCHPLUG_ANY_LISTED="1",
+        TORCHPLUG_ANYTHING_LISTED="1",
     )
 
 
@@ -252,7 +252,7 @@ assert y.tolist() == [-3.0] * 4
 
 def test_tables_of_a_plugins_own_interfaces_are_found_by_name(run):
     run("""
-address = torchplug.extension("any.table.1")
+address = torchplug.extension("anything.table.1")
 assert ctypes.cast(ctypes.cast(address, ctypes.POINTER(ctypes.c_char_p))[0], ctypes.c_char_p).value == b"aten::neg"
-assert torchplug.extension("any.table.2") is None
+assert torchplug.extension("anything.table.2") is None
 """)

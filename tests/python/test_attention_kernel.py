@@ -13,6 +13,7 @@ import torchplug
 from helpers import same_gradients
 
 plugin = ctypes.CDLL(os.environ["TORCHPLUG_DEVICE"])
+device = torch.device(device.type, 0)
 late = "TORCHPLUG_ATTENTION_LATE" in os.environ
 attend = torch.nn.functional.scaled_dot_product_attention
 

@@ -11,6 +11,7 @@ import torchplug
 from helpers import on, same_gradients
 
 F = torch.nn.functional
+device = torch.device(device.type, 0)
 
 
 def by_kernel(op):
@@ -72,7 +73,7 @@ assert by_kernel("aten::matmul.out") == 1
 
 def test_max_pool2d(run):
     run("""
-trains("aten::max_pool2d", lambda x: F.max_pool2d(x, 2), leaf(2, 3, 6, 4), second=False)
+trains("aten::max_pool2d", lambda x: F.max_pool2d(x, 2), leaf(2, 3, 6, 4))
 trains("aten::max_pool2d", lambda x: F.max_pool2d(x, 3, 1), leaf(3, 6, 5), second=False)
 trains("aten::max_pool2d", lambda x: F.max_pool2d(x, 3, 2, 1), leaf(2, 3, 7, 7), calls=0, second=False)
 """)
@@ -90,7 +91,7 @@ trains(op, lambda x, w: F.rms_norm(x, (4,), w), leaf(5, 4).detach(), leaf(4), se
 trains(op, lambda x, w: F.rms_norm(x, (4,), w), leaf(2, 4, dtype=torch.float32), leaf(4, dtype=torch.float32),
        second=False)
 before = by_kernel(op)
-image = torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last)
+image = torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last).requires_grad_()
 same_gradients(device, lambda x: F.rms_norm(x, (4,)), image)
 same_gradients(device, lambda x, w: F.rms_norm(x, (4,), w), leaf(2, 4), leaf(4, dtype=torch.float32))
 assert by_kernel(op) == before

@@ -134,7 +134,10 @@ assert calls_of("aten::_thnn_fused_lstm_cell") > 0
     ("schema", "why"),
     [
         ("aten::relu_(", "bind the functional operator, aten::relu,"),
-        ("aten::view(", "torchplug does aten::view itself"),
+        (
+            "aten::view(",
+            "its result is a view of an argument, which torchplug makes for every device",
+        ),
         ("aten::empty.memory_format(", "torchplug does aten::empty.memory_format itself"),
     ],
 )

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "aten/shims/shims.h"
+#include "base/operator_library.h"
 
 namespace torchplug::aten {
 namespace {
@@ -100,9 +101,19 @@ std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& grad_out,
   return {grad_input, grad_weight};
 }
 
+// PyTorch has no gradient for the operator: it has that of what it is composed of.
+template <class Function>
+void make_differentiable(const char* name, Function function) {
+  const std::string full = std::string("aten::") + name;
+  if (has_kernel(full) || !find_operator(full)) return;
+  operator_library("aten", c10::DispatchKey::AutogradPrivateUse1).impl(name, function);
+}
+
 }  // namespace
 
 void add_backwards(OperatorLibrary& library) {
+  make_differentiable("matmul_backward", TORCH_FN(matmul_backward));
+  make_differentiable("max_pool2d_backward", TORCH_FN(max_pool2d_backward));
   add_behind_any(library, "linear_backward", TORCH_FN(linear_backward));
   add_behind_any(library, "matmul_backward", TORCH_FN(matmul_backward));
   add_behind_any(library, "max_pool2d_backward", TORCH_FN(max_pool2d_backward));

@@ -1,6 +1,7 @@
 /* A synchronous device with one kernel for any operator: a dozen of them by name, in the
 ** form they are called, of tensors of any strides. It counts what it was asked. With
-** any.listed set, relu is also in the list, for float32; with any.shapes set, `any`
+** anything.listed set, relu is also in the list, for float32; with anything.shapes set,
+*`any`
 ** shapes results itself, and does nonzero. */
 #include <math.h>
 #include <stdio.h>
@@ -210,16 +211,16 @@ static plug_status any(const plug_call *call) {
 }
 
 static const void *extension(const char *name) {
-  return strcmp(name, "any.table.1") == 0 ? table : NULL;
+  return strcmp(name, "anything.table.1") == 0 ? table : NULL;
 }
 
 plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {
   static plug_kernel one = {.fn = any};
   static const plug_kernel list[] = {
       {.schema = "aten::relu(Tensor self) -> Tensor", .fn = base_relu}};
-  make_device(given, "any");
-  add_kernels(list, host->option(host, "any.listed") ? 1 : 0);
-  if (host->option(host, "any.shapes"))
+  make_device(given, "anything");
+  add_kernels(list, host->option(host, "anything.listed") ? 1 : 0);
+  if (host->option(host, "anything.shapes"))
     one.accepts = PLUG_SHAPES_OUTPUT;
   else
     one.prepare = prepare, one.forget = forget;
