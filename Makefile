@@ -52,7 +52,7 @@ setup-lint: .venv/ready-lint
 	touch $@
 
 # With the tools in .venv. Every package keeps its build tree, so that installing and packing compile once.
-WITH_TOOLS := PATH=$(CURDIR)/$(BIN):$$PATH CMAKE_PREFIX_PATH=$(DEBIAN)/usr CMAKE_GENERATOR=Ninja
+WITH_TOOLS := MAKEFLAGS= PATH=$(CURDIR)/$(BIN):$$PATH CMAKE_PREFIX_PATH=$(DEBIAN)/usr CMAKE_GENERATOR=Ninja
 PACK := --verbose --no-build-isolation --no-deps
 
 build: setup

@@ -32,8 +32,8 @@ struct Module {
   plug_host host{};
   bool has_runtime = false;  // or it is no device, and has operators of its own alone
   plug_runtime table{};      // the plugin's own functions
-  Runtime runtime;       // the same, with the layers around them: what is called
-  Runtime emulating;     // the same, with torchplug's own capture around those: for devices that have none
+  Runtime runtime;           // the same, with the layers around them: what is called
+  Runtime emulating;  // the same, with torchplug's own capture around those: for devices that have none
   std::vector<plug_kernel> kernels;
   std::optional<plug_kernel> any;  // for every operator that none of the list has taken
   plug_profiler profiler{};

@@ -33,12 +33,12 @@ at::Tensor gradient(const std::string& text) {
   return parsed.compute(parsed.entries().front(), values()).front().toTensor();
 }
 
-std::vector<float> numbers(const at::Tensor& tensor) {
+std::vector<float> elements_of(const at::Tensor& tensor) {
   const auto* first = tensor.const_data_ptr<float>();
   return {first, first + tensor.numel()};
 }
 
-std::string refusal(const std::string& text) {
+std::string gradient_refusal(const std::string& text) {
   const std::string said = error_of([&] { GradientText(text, schema()); });
   expect_one_sentence(said);
   return said;
@@ -47,17 +47,17 @@ std::string refusal(const std::string& text) {
 using Floats = std::vector<float>;
 
 TEST(GradientText, calls_operators_with_what_it_names) {
-  EXPECT_EQ(numbers(gradient("x: grad")), Floats(4, 10));
-  EXPECT_EQ(numbers(gradient("x: grads.1")), Floats(4, 100));
-  EXPECT_EQ(numbers(gradient("x: aten::mul.Tensor(grad, x)")), (Floats{0, 10, 20, 30}));
-  EXPECT_EQ(numbers(gradient("x: aten::mul.Scalar(result.1, by)")), Floats(4, 4));
-  EXPECT_EQ(numbers(gradient("x: aten::add.Tensor(grad, aten::mul.Tensor(result, w), alpha=-2)")),
+  EXPECT_EQ(elements_of(gradient("x: grad")), Floats(4, 10));
+  EXPECT_EQ(elements_of(gradient("x: grads.1")), Floats(4, 100));
+  EXPECT_EQ(elements_of(gradient("x: aten::mul.Tensor(grad, x)")), (Floats{0, 10, 20, 30}));
+  EXPECT_EQ(elements_of(gradient("x: aten::mul.Scalar(result.1, by)")), Floats(4, 4));
+  EXPECT_EQ(elements_of(gradient("x: aten::add.Tensor(grad, aten::mul.Tensor(result, w), alpha=-2)")),
             Floats(4, -18));
-  EXPECT_EQ(numbers(gradient("x: aten::sum.dim_IntList(grad, [0], True)")), Floats{40});
-  EXPECT_EQ(numbers(gradient("x: aten::cat([grad, x], dim=0)")).size(), 8);
-  EXPECT_EQ(numbers(gradient("x: aten::max.dim(x, 0).0")), Floats{3});
-  EXPECT_EQ(numbers(gradient("x: aten::div.Tensor_mode(grad, w, rounding_mode='floor')")), Floats(4, 5));
-  EXPECT_EQ(numbers(gradient("x: aten::leaky_relu(aten::neg(grad), 1e-1)")), Floats(4, -1));
+  EXPECT_EQ(elements_of(gradient("x: aten::sum.dim_IntList(grad, [0], True)")), Floats{40});
+  EXPECT_EQ(elements_of(gradient("x: aten::cat([grad, x], dim=0)")).size(), 8);
+  EXPECT_EQ(elements_of(gradient("x: aten::max.dim(x, 0).0")), Floats{3});
+  EXPECT_EQ(elements_of(gradient("x: aten::div.Tensor_mode(grad, w, rounding_mode='floor')")), Floats(4, 5));
+  EXPECT_EQ(elements_of(gradient("x: aten::leaky_relu(aten::neg(grad), 1e-1)")), Floats(4, -1));
 }
 
 TEST(GradientText, an_entry_gives_several_gradients_in_their_order) {
@@ -85,20 +85,20 @@ TEST(GradientText, an_argument_has_its_name_before_the_words_of_the_grammar) {
 }
 
 TEST(GradientText, an_error_in_the_text_names_the_operator_and_the_place) {
-  expect_says(refusal("y: grad"), {"acme::op", "y: grad", "no argument 'y'"});
-  expect_says(refusal("by: grad"), {"'by' is not a tensor"});
-  expect_says(refusal("x grad"), {"'grad'", "expected ':'"});
-  expect_says(refusal("x: grad; x: grad"), {"'x' is there already"});
-  expect_says(refusal("x: grads.3"), {"3 results"});
-  expect_says(refusal("x: grads.2"), {"result 2 is not a tensor"});
-  expect_says(refusal("x: aten::mul(grad, z)"), {"'z)'", "no argument 'z'"});
-  expect_says(refusal("x: aten::mul(grad"), {"at its end", "expected ',' or ')'"});
-  expect_says(refusal("x: aten::mul(a=grad, x)"), {"by name"});
-  expect_says(refusal("x, w: grad"), {"a result for each"});
-  expect_says(refusal("x: 1.2.3"), {"'1.2.3' is not a number"});
-  expect_says(refusal("x: 'abc"), {"expected '"});
-  expect_says(refusal("x: " + std::string(200, '[')), {"nested too deeply"});
-  expect_says(refusal(""), {"at its end", "the name of an argument"});
+  expect_says(gradient_refusal("y: grad"), {"acme::op", "y: grad", "no argument 'y'"});
+  expect_says(gradient_refusal("by: grad"), {"'by' is not a tensor"});
+  expect_says(gradient_refusal("x grad"), {"'grad'", "expected ':'"});
+  expect_says(gradient_refusal("x: grad; x: grad"), {"'x' is there already"});
+  expect_says(gradient_refusal("x: grads.3"), {"3 results"});
+  expect_says(gradient_refusal("x: grads.2"), {"result 2 is not a tensor"});
+  expect_says(gradient_refusal("x: aten::mul(grad, z)"), {"'z)'", "no argument 'z'"});
+  expect_says(gradient_refusal("x: aten::mul(grad"), {"at its end", "expected ',' or ')'"});
+  expect_says(gradient_refusal("x: aten::mul(a=grad, x)"), {"by name"});
+  expect_says(gradient_refusal("x, w: grad"), {"a result for each"});
+  expect_says(gradient_refusal("x: 1.2.3"), {"'1.2.3' is not a number"});
+  expect_says(gradient_refusal("x: 'abc"), {"expected '"});
+  expect_says(gradient_refusal("x: " + std::string(200, '[')), {"nested too deeply"});
+  expect_says(gradient_refusal(""), {"at its end", "the name of an argument"});
 }
 
 TEST(GradientText, what_fails_in_backward_names_the_operator) {

@@ -40,7 +40,7 @@ Sizes sizes(const std::string& text) { return evaluate(text).front().tensors.fro
 at::ScalarType dtype(const std::string& text, c10::IValue given = {}) {
   return evaluate(text, "Tensor", std::move(given)).front().tensors.front().dtype;
 }
-std::string refusal(const std::string& text, const std::string& results = "Tensor") {
+std::string shape_refusal(const std::string& text, const std::string& results = "Tensor") {
   const std::string said = error_of([&] { evaluate(text, results); });
   expect_one_sentence(said);
   return said;
@@ -96,29 +96,29 @@ TEST(ShapeText, lists_are_like_each_or_counted) {
 }
 
 TEST(ShapeText, an_error_in_the_text_names_the_operator_and_the_place) {
-  expect_says(refusal("[x.0, y.1] x"), {"acme::op", "[x.0, y.1] x", "'y.1] x'", "no argument 'y'"});
-  expect_says(refusal("[x.0 x"), {"acme::op", "'x'", "expected ',' or ']'"});
-  expect_says(refusal("[x.0] foo"), {"no dtype 'foo'"});
-  expect_says(refusal("[x.0]"), {"at its end", "expected a dtype"});
-  expect_says(refusal("[by] x"), {"'by' is neither a tensor nor an integer"});
-  expect_says(refusal("[n[:]] x"), {"only sizes of a tensor"});
-  expect_says(refusal("n"), {"'n' is not a tensor"});
-  expect_says(refusal("x; x"), {"'; x'", "1 shape"});
-  expect_says(refusal("x", "(Tensor, Tensor)"), {"at its end", "expected ';'"});
-  expect_says(refusal("each x", "Tensor[]"), {"'x' is not a list"});
-  expect_says(refusal("[99999999999999999999] x"), {"too large"});
-  expect_says(refusal("[" + std::string(200, '(')), {"nested too deeply"});
+  expect_says(shape_refusal("[x.0, y.1] x"), {"acme::op", "[x.0, y.1] x", "'y.1] x'", "no argument 'y'"});
+  expect_says(shape_refusal("[x.0 x"), {"acme::op", "'x'", "expected ',' or ']'"});
+  expect_says(shape_refusal("[x.0] foo"), {"no dtype 'foo'"});
+  expect_says(shape_refusal("[x.0]"), {"at its end", "expected a dtype"});
+  expect_says(shape_refusal("[by] x"), {"'by' is neither a tensor nor an integer"});
+  expect_says(shape_refusal("[n[:]] x"), {"only sizes of a tensor"});
+  expect_says(shape_refusal("n"), {"'n' is not a tensor"});
+  expect_says(shape_refusal("x; x"), {"'; x'", "1 shape"});
+  expect_says(shape_refusal("x", "(Tensor, Tensor)"), {"at its end", "expected ';'"});
+  expect_says(shape_refusal("each x", "Tensor[]"), {"'x' is not a list"});
+  expect_says(shape_refusal("[99999999999999999999] x"), {"too large"});
+  expect_says(shape_refusal("[" + std::string(200, '(')), {"nested too deeply"});
 }
 
 TEST(ShapeText, what_fails_in_a_call_names_operator_and_argument) {
-  expect_says(refusal("[x.3] x"), {"acme::op", "'x' has 3 dimensions", "dimension 3"});
-  expect_says(refusal("[x.-4] x"), {"'x' has 3 dimensions"});
-  expect_says(refusal("mask"), {"'mask', which is None"});
-  expect_says(refusal("[1] dtype"), {"'dtype', which is None"});
-  expect_says(refusal("[n - 7] x"), {"size -1"});
-  expect_says(refusal("[n // (n - 6)] x"), {"divide 6 by 0"});
-  expect_says(refusal("[9223372036854775807 + n] x"), {"too large"});
-  expect_says(refusal("(n - 7) * x", "Tensor[]"), {"-1 tensors"});
+  expect_says(shape_refusal("[x.3] x"), {"acme::op", "'x' has 3 dimensions", "dimension 3"});
+  expect_says(shape_refusal("[x.-4] x"), {"'x' has 3 dimensions"});
+  expect_says(shape_refusal("mask"), {"'mask', which is None"});
+  expect_says(shape_refusal("[1] dtype"), {"'dtype', which is None"});
+  expect_says(shape_refusal("[n - 7] x"), {"size -1"});
+  expect_says(shape_refusal("[n // (n - 6)] x"), {"divide 6 by 0"});
+  expect_says(shape_refusal("[9223372036854775807 + n] x"), {"too large"});
+  expect_says(shape_refusal("(n - 7) * x", "Tensor[]"), {"-1 tensors"});
 }
 
 TEST(ShapeText, symbols_and_numbers_agree) {

@@ -16,13 +16,13 @@ BEGIN = "/* clang-format off */\n"
 END = "/* clang-format on */\n"
 
 COMMON = """/* schemas.h - the schemas of PyTorch's operators, and the places of their arguments: for
-** every operator that a kernel can be bound to, as PyTorch {releases} have it alike.
-** What differs between them is in schemas/torch-*.h. Written by tools/codegen.
+** every operator that a kernel can be bound to, as PyTorch {releases} have it
+** alike. What differs between them is in schemas/torch-*.h. Written by tools/codegen.
 **
 ** aten::add.Tensor is PLUG_SCHEMA_ADD_TENSOR; its argument alpha is at the place
-** PLUG_ARG_ADD_TENSOR_ALPHA of call->args, of which there are PLUG_ARGS_ADD_TENSOR. Results
-** that have names are at PLUG_RESULT_MAX_DIM_VALUES and so on. A name is PyTorch's in
-** capitals, with "_" for ".". */
+** PLUG_ARG_ADD_TENSOR_ALPHA of call->args, of which there are PLUG_ARGS_ADD_TENSOR.
+** Results that have names are at PLUG_RESULT_MAX_DIM_VALUES and so on. A name is
+** PyTorch's in capitals, with "_" for ".". */
 """
 
 RELEASE = """/* torch-{release}.h - the schemas of PyTorch {release}: those of schemas.h, and here those that

@@ -27,7 +27,7 @@ struct OwnOperator {
   std::vector<std::optional<size_t>> returned;
   std::vector<bool> writes;  // by argument
   bool writes_any = false;
-  bool takes_tensors = false;  // or lists of them
+  bool takes_tensors = false;       // or lists of them
   std::optional<ShapeText> shapes;  // or kernel.shape, or the kernel shapes its results itself
   std::optional<GradientText> gradient;
 
