@@ -237,8 +237,8 @@ TEST(HostAllocator, a_blocking_copy_has_read_memory_that_somebody_else_pinned) {
 TEST(HostAllocator, memory_that_the_plugin_knows_others_have_pinned_is_copied_without_waiting) {
   alone([] {
     ::setenv("TORCHPLUG_PINNED_BY_OTHERS_TELLS", "1", 1);
-    const auto late_copies = exported<uint64_t()>(plugin_path("pinned_by_others"), "late_copies");
     activate(plugin_path("pinned_by_others"));
+    const auto late_copies = exported<uint64_t()>(plugin_path("pinned_by_others"), "late_copies");
     at::globalContext().lazyInitDevice(kDeviceType);
     const CurrentStream current(new_stream());
     const at::Tensor expected = numbers({1000});

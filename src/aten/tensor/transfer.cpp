@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "aten/tensor/device_tensor.h"
+#include "aten/tensor/storage.h"
 #include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
 #include "runtime/capture.h"
@@ -49,7 +50,8 @@ ByteSpan span_of(const at::TensorBase& tensor) {
     last += static_cast<uint64_t>((tensor.size(d) - 1) * tensor.stride(d));
   }
   // A storage holds less than that where several elements share a byte.
-  return {first * itemsize, std::min<uint64_t>((last + 1) * itemsize, tensor.storage().nbytes())};
+  return {first * itemsize,
+          std::min<uint64_t>((last + 1) * itemsize, storage_of(*tensor.unsafeGetTensorImpl()).nbytes())};
 }
 
 void read_memory(void* host, const plug_mem& memory, uint64_t bytes, const Stream& stream) {
