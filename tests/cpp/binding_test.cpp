@@ -30,7 +30,9 @@ class Warnings final : public c10::WarningHandler {
 
 std::vector<Binding> bind(const char* schema, uint64_t writes = 0) {
   static plug_kernel kernel;
-  kernel = {schema, nullptr, nullptr, 0, writes};
+  kernel = {};
+  kernel.schema = schema;
+  kernel.writes = writes;
   return bind_kernel(kernel, "acme");
 }
 

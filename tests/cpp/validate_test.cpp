@@ -197,11 +197,17 @@ TEST(Validate, replays_of_a_capture_follow_each_other_and_are_over_when_it_is_de
 TEST(Validate, a_kernel_is_given_what_it_accepts) {
   alone([] {
     Module& module = load_module(SIM_LIBRARY);
-    const auto run = [](const plug_call*) -> plug_status { return PLUG_OK; };
-    module.kernels = {{"acme::plain(Tensor x) -> ()", run, nullptr, 0, 0},
-                      {"acme::dense(Tensor x) -> ()", run, nullptr, PLUG_ACCEPTS_DENSE, 0},
-                      {"acme::strided(Tensor x) -> ()", run, nullptr,
-                       PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_LAZY_BITS | PLUG_ACCEPTS_HOST_SCALAR, 0}};
+    const auto kernel_of = [](const char* schema, uint64_t accepts) {
+      plug_kernel kernel{};
+      kernel.schema = schema;
+      kernel.fn = [](const plug_call*) -> plug_status { return PLUG_OK; };
+      kernel.accepts = accepts;
+      return kernel;
+    };
+    module.kernels = {kernel_of("acme::plain(Tensor x) -> ()", 0),
+                      kernel_of("acme::dense(Tensor x) -> ()", PLUG_ACCEPTS_DENSE),
+                      kernel_of("acme::strided(Tensor x) -> ()",
+                                PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_LAZY_BITS | PLUG_ACCEPTS_HOST_SCALAR)};
     insert_validate(module);
     const plug_runtime& runtime = table_of(module);
     ASSERT_EQ(runtime.device_open(0), PLUG_OK);
