@@ -238,8 +238,8 @@ TEST(HostAllocator, a_blocking_copy_has_read_memory_that_somebody_else_pinned) {
 TEST(HostAllocator, memory_that_the_plugin_knows_others_have_pinned_is_copied_without_waiting) {
   alone([] {
     ::setenv("TORCHPLUG_PINNED_BY_OTHERS_TELLS", "1", 1);
-    const auto late_copies = exported<uint64_t()>(plugin_path("pinned_by_others"), "late_copies");
     activate(plugin_path("pinned_by_others"));
+    const auto late_copies = exported<uint64_t()>(plugin_path("pinned_by_others"), "late_copies");
     at::globalContext().lazyInitDevice(kDeviceType);
     const CurrentStream current(new_stream());
     const at::Tensor expected = numbers({1000});
@@ -255,8 +255,9 @@ TEST(HostAllocator, memory_that_the_plugin_knows_others_have_pinned_is_copied_wi
         c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(source.storage().unsafeGetStorageImpl()));
     source = at::Tensor();
     EXPECT_FALSE(weak.expired()) << "the copy has not been made yet";
-    expect_same(target, expected);
+    Stream::current(0).synchronize();
     EXPECT_EQ(late_copies(), 0u);
+    expect_same(target, expected);
     host_allocator().empty_cache();
     EXPECT_TRUE(weak.expired());
 
