@@ -254,8 +254,9 @@ TEST(HostAllocator, memory_that_the_plugin_knows_others_have_pinned_is_copied_wi
         c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(source.storage().unsafeGetStorageImpl()));
     source = at::Tensor();
     EXPECT_FALSE(weak.expired()) << "the copy has not been made yet";
-    expect_same(target, expected);
+    Stream::current(0).synchronize();
     EXPECT_EQ(late_copies(), 0u);
+    expect_same(target, expected);
     host_allocator().empty_cache();
     EXPECT_TRUE(weak.expired());
 
