@@ -29,13 +29,11 @@ def _(x, factor):
     return torch.empty_like(x)
 
 
-def keep_factor(context, inputs, output):
-    context.factor = inputs[1]
+def keep_factor(ctx, inputs, output):
+    ctx.factor = inputs[1]
 
 
-scale.register_autograd(
-    lambda context, grad: (grad * context.factor, None), setup_context=keep_factor
-)
+scale.register_autograd(lambda ctx, grad: (grad * ctx.factor, None), setup_context=keep_factor)
 
 # The same in parts: a schema, a kernel for the device, another for the CPU.
 torch.library.define("extending_py::shift", "(Tensor x, float by) -> Tensor")
@@ -56,4 +54,4 @@ def _(x, by):
     return torch.empty_like(x)
 
 
-torch.library.register_autograd("extending_py::shift", lambda context, grad: (grad, None))
+torch.library.register_autograd("extending_py::shift", lambda ctx, grad: (grad, None))
