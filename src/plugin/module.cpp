@@ -149,9 +149,10 @@ std::unique_ptr<Module> open_module(const std::string& path) {
               ", and this torchplug loads ", PLUG_ABI_MAJOR, ".", kOldestMinor,
               " and later. Build it against a plug.h of these, with .abi_minor = PLUG_ABI_MINOR.");
   module->flags = table.flags;
-  TORCH_CHECK(table.runtime != nullptr || table.kernels != nullptr, "Plugin '", module->name,
-              "' has neither a runtime table nor kernels. Set .runtime or .kernels of its plug_module, and its "
-              ".size to sizeof(plug_module).");
+  TORCH_CHECK(
+      table.runtime != nullptr || table.kernels != nullptr, "Plugin '", module->name,
+      "' has neither a runtime table nor kernels. Set .runtime or .kernels of its plug_module, and its "
+      ".size to sizeof(plug_module).");
   module->has_runtime = table.runtime != nullptr;
   if (module->has_runtime) module->table = adopt_runtime(*table.runtime, module->name);
   module->runtime = Runtime(module->table);
@@ -227,9 +228,10 @@ plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name
 }
 
 void check_is_device(const Module& module) {
-  TORCH_CHECK(module.has_runtime, "Plugin '", module.name, "' (", module.path,
-              ") is no device: it has no runtime table, only operators. Load it with torchplug.load_operators(path), "
-              "or set .runtime of its plug_module.");
+  TORCH_CHECK(
+      module.has_runtime, "Plugin '", module.name, "' (", module.path,
+      ") is no device: it has no runtime table, only operators. Load it with torchplug.load_operators(path), "
+      "or set .runtime of its plug_module.");
 }
 
 Module& load_module(const std::string& path) {

@@ -32,7 +32,7 @@ struct Module {
   plug_host host{};
   bool has_runtime = false;  // or it is no device, and has operators of its own alone
   plug_runtime table{};      // the plugin's own functions
-  Runtime runtime;       // the same, with the layers around them: what is called
+  Runtime runtime;           // the same, with the layers around them: what is called
   std::vector<plug_kernel> kernels;
   std::optional<plug_kernel> any;  // for every operator that none of the list has taken
   plug_profiler profiler{};
