@@ -41,7 +41,17 @@ class PluginDescription(TypedDict):
     unused_kernels: dict[str, str]
     """Those that serve no operator of this PyTorch, and why."""
 
-class Description(PluginDescription):
+class Description(TypedDict):
+    """A PluginDescription of a device, and more."""
+
+    name: str
+    path: str
+    version: str
+    abi: tuple[int, int]
+    serialized: bool
+    is_device: bool
+    operators: list[Operator]
+    unused_kernels: dict[str, str]
     capabilities: dict[str, bool]
     kernels: list[str]
 
