@@ -12,6 +12,7 @@
 #include "aten/tensor/copy_on_write.h"
 #include "aten/tensor/describe.h"
 #include "aten/tensor/from_blob.h"
+#include "aten/tensor/storage.h"
 #include "aten/tensor/transfer.h"
 #include "memory/device_allocator.h"
 #include "plugin/layers/serialize.h"
@@ -136,7 +137,7 @@ plug_mem memory_of(const c10::DataPtr& data) {
 }
 
 void* host_view_of(const at::TensorBase& tensor) {
-  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
+  const c10::StorageImpl& storage = core::storage_of(*tensor.unsafeGetTensorImpl());
   if (storage.data() == nullptr) return nullptr;
   core::Placement placement = core::DeviceAllocator::instance().locate(storage);
   placement.offset += static_cast<uint64_t>(tensor.storage_offset()) * tensor.itemsize();

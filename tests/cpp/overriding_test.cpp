@@ -278,8 +278,9 @@ TEST(Overriding, a_tensor_without_a_storage_is_refused_in_a_sentence) {
     for (const at::Tensor& odd : {bare, opaque}) {
       for (const auto& use : std::vector<std::function<void()>>{
                [&] { odd.cos(); }, [&] { odd.relu(); }, [&] { odd.add(x); }, [&] { x.clone().add_(odd); },
-               [&] { odd.cpu(); }, [&] { x.clone().copy_(odd); }, [&] { odd.zero_(); },
-               [&] { torchplug::memory_of(odd); }}) {
+               [&] { odd.cpu(); }, [&] { x.clone().copy_(odd); }, [&] { odd.zero_(); }, [&] { odd.clone(); },
+               [&] { odd.to(at::kHalf); }, [&] { odd.resize_({3}); }, [&] { odd._lazy_clone(); },
+               [&] { torchplug::memory_of(odd); }, [&] { torchplug::host_view_of(odd); }}) {
         expect_one_sentence(error_of(use));
       }
     }

@@ -318,6 +318,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
   const at::Tensor from = source.sizes() == self.sizes() ? source : source.expand(self.sizes());
   if (self.numel() == 0) return self;
   if (is_on_device(self)) own_memory(self);
+  if (is_on_device(from)) storage_of(from);  // or it is refused
   const bool is_foreign = !self.is_cpu() && !from.is_cpu() && self.device().type() != from.device().type();
   if (is_foreign) {
     copy_by_way_of_host(self, from);

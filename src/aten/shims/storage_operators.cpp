@@ -18,8 +18,8 @@ namespace {
 
 const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef sizes,
                           std::optional<at::MemoryFormat> memory_format) {
-  const auto bytes_before = static_cast<int64_t>(self.storage().nbytes());
   c10::TensorImpl& resized = *self.unsafeGetTensorImpl();
+  const auto bytes_before = static_cast<int64_t>(aten::storage_of(resized).nbytes());
   if (self.sizes() != sizes) {
     resized.set_sizes_contiguous(sizes);
     fit_storage(self);
@@ -62,7 +62,7 @@ bool has_compatible_type(const at::Tensor& self, const at::Tensor& from) {
 }
 
 void record_stream(at::Tensor& self, c10::Stream stream) {
-  DeviceAllocator::instance().recordStream(self.storage().data_ptr(), stream);
+  DeviceAllocator::instance().recordStream(aten::storage_of(*self.unsafeGetTensorImpl()).data_ptr(), stream);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ void free_block_at(void* address) { memory::detail::free_block(memory::detail::b
 // PyTorch shares memory that is its own context. That of the allocator is a block: it has to be looked up
 // while the memory is shared.
 at::Tensor lazy_clone(const at::Tensor& tensor) {
-  c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
+  c10::StorageImpl& storage = storage_of(*tensor.unsafeGetTensorImpl());
   c10::DataPtr& data = storage._mutable_data_ptr_no_checks();
   if (data.get_deleter() == &memory::detail::free_block) {
     void* address = data.get();
