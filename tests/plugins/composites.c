@@ -26,11 +26,18 @@ static plug_status linear(const plug_call *call) {
   return PLUG_OK;
 }
 
+static int same_batches(const plug_tensor *a, const plug_tensor *b) {
+  if (a->ndim <= 2 || b->ndim <= 2) return 1;
+  for (int32_t d = 0; a->ndim == b->ndim && d < a->ndim - 2; d++) {
+    if (a->sizes[d] != b->sizes[d]) return 0;
+  }
+  return a->ndim == b->ndim;
+}
+
 /* Of matrices, vectors and batches of the same sizes. */
 static plug_status matmul(const plug_call *call) {
   const plug_tensor *a = arg(call, 0), *b = arg(call, 1), *out = result(call, 0);
-  if (!is_float(a) || (a->ndim > 2 && b->ndim > 2 && a->ndim != b->ndim))
-    return PLUG_UNSUPPORTED;
+  if (!is_float(a) || !same_batches(a, b)) return PLUG_UNSUPPORTED;
   const int64_t k = a->sizes[a->ndim - 1];
   const int64_t m = a->ndim == 1 ? 1 : a->sizes[a->ndim - 2];
   const int64_t n = b->ndim == 1 ? 1 : b->sizes[b->ndim - 1];
