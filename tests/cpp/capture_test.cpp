@@ -151,7 +151,7 @@ TEST(Capture, a_failure_in_a_replay_is_thrown_at_the_next_wait) {
 TEST(Capture, a_kernel_finds_where_each_replay_begins_to_draw) {
   alone([] {
     activate(plugin_path("captures"));
-    ASSERT_EQ(active_module().emulated_capture, nullptr);
+    ASSERT_FALSE(emulates_capture(0));
     const at::TensorOptions there = at::device(device()).dtype(at::kFloat);
     at::Generator generator = default_generator(0);
     at::Tensor x;
