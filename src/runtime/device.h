@@ -166,8 +166,9 @@ namespace detail {
 
 inline const plugin::Runtime& runtime_of(DeviceIndex device) {
   if (C10_UNLIKELY(device < 0)) return find_module(device).runtime;
-  const auto* runtime = device_slots[static_cast<size_t>(device)].runtime.load(std::memory_order_relaxed);
-  return C10_LIKELY(runtime != nullptr) ? *runtime : find_module(device).runtime;
+  const auto& chosen = device_slots[static_cast<size_t>(device)].runtime;
+  if (C10_UNLIKELY(chosen.load(std::memory_order_relaxed) == nullptr)) find_module(device);
+  return *chosen.load(std::memory_order_relaxed);
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// An extension as somebody outside of torchplug would write it: an operator of its own, acme::axpy, whose
+// An extension as somebody outside of torchplug would write it: an operator of its own, acme_ext::axpy, whose
 // kernel runs on the device's current stream. launch_axpy stands for the vendor's library: it takes the
 // plugin's stream and memory, and knows nothing of PyTorch.
 
@@ -117,7 +117,7 @@ std::tuple<std::string, std::string> plugin() { return {torchplug::plugin_name()
 
 }  // namespace
 
-TORCH_LIBRARY(acme, library) {
+TORCH_LIBRARY(acme_ext, library) {
   library.def("axpy(float a, Tensor x, Tensor y) -> Tensor");
   library.def("axpy_aside(float a, Tensor x, Tensor y) -> Tensor");
   library.def("fail_later(Tensor on) -> ()");
@@ -130,7 +130,7 @@ TORCH_LIBRARY(acme, library) {
       });
 }
 
-TORCH_LIBRARY_IMPL(acme, PrivateUse1, library) {
+TORCH_LIBRARY_IMPL(acme_ext, PrivateUse1, library) {
   library.impl("axpy", &axpy);
   library.impl("axpy_aside", &axpy_aside);
   library.impl("fail_later", &fail_later);

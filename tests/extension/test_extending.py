@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 BUILT = f"""
+from torchplug import cpp_extension
+cpp_extension.load(
     "extending", [{str(ROOT / "examples" / "extending" / "extending.cpp")!r}], build_directory={str(BUILD)!r},
     extra_cflags=["-Wall", "-Wextra", "-DAT_PER_OPERATOR_HEADERS"], is_python_module=False,
 )

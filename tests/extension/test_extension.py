@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module", autouse=True)
 def acme():
-    """torch.ops.acme, compiled if it is not in build/ already."""
+    """torch.ops.acme_ext, compiled if it is not in build/ already."""
     BUILD.mkdir(parents=True, exist_ok=True)
     with FileLock(BUILD / "one_at_a_time"), pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # for ninja
@@ -38,7 +38,7 @@ def acme():
             extra_cflags=["-Wall", "-Wextra"],
             is_python_module=False,
         )
-    return torch.ops.acme
+    return torch.ops.acme_ext
 
 
 @pytest.fixture(params=["sim:0", "sim:1"])
@@ -106,7 +106,7 @@ def test_temporaries_may_be_freed_while_it_is_queued(acme, device):
 
 
 def test_guards_restore_the_device_and_the_stream(acme):
-    torch.ops.acme.elsewhere(1, False)
+    torch.ops.acme_ext.elsewhere(1, False)
     before = [torch.accelerator.current_stream(index) for index in (0, 1)]
     device, current, aside = acme.elsewhere(1, False)
     assert (device, current) == (1, aside)
@@ -129,7 +129,7 @@ def test_its_memory_is_counted_as_a_tensors_is(acme, device):
         return torch.accelerator.memory_stats(device)["allocated_bytes.all.current"]
 
     before = allocated()
-    workspace = torch.classes.acme.Workspace(1 << 20, device.index)
+    workspace = torch.classes.acme_ext.Workspace(1 << 20, device.index)
     assert workspace.device() == device.index
     assert allocated() >= before + (1 << 20)
     del workspace
@@ -141,7 +141,7 @@ def test_it_runs_on_the_devices_that_are_visible(acme):
 import torch
 torch.ops.load_library({str(BUILD / "acme_axpy.so")!r})
 x = torch.ones(3, device="sim")
-print(torch.ops.acme.axpy(2.0, x, x).tolist(), torch.classes.acme.Workspace(64, 0).device())
+print(torch.ops.acme_ext.axpy(2.0, x, x).tolist(), torch.classes.acme_ext.Workspace(64, 0).device())
 """
     result = subprocess.run(
         [sys.executable, "-c", code],
@@ -158,7 +158,7 @@ def test_it_knows_the_plugin(acme):
 
 
 def test_a_cpu_tensor_has_no_kernel_of_the_extension(acme):
-    with pytest.raises(NotImplementedError, match="acme::axpy"):
+    with pytest.raises(NotImplementedError, match="acme_ext::axpy"):
         acme.axpy(1.0, torch.ones(2), torch.ones(2))
 
 
