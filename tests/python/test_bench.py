@@ -186,7 +186,7 @@ def slow_operators(device, module, monkeypatch):
 def test_a_time_is_that_of_one_call_with_its_part_of_the_wait_if_the_row_has_one(
     device, measure, calls, calls_per_wait
 ):
-    used = settings.Settings(rounds=3, calls=10, short=5, burst=6, shapes=4)
+    used = settings.Settings(rounds=3, calls=10, short=5, burst=6, shapes=4, shape_rounds=3)
     group = rows.CALL._replace(calls=calls)
     found = measure([group], device, used)
     expected = ON_DEVICE + (WAIT / calls_per_wait if calls_per_wait else 0)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import bindable
 import headers
-import operators
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include" / "torchplug"
 
@@ -24,8 +24,8 @@ INCLUDE = Path(__file__).resolve().parents[2] / "include" / "torchplug"
 def made(include: Path = INCLUDE) -> dict[str, str]:
     """What the headers should be, {file: text}."""
     by_release = headers.read(include)
-    mine = {operator.name: headers.lines_of(operator) for operator in operators.operators()}
-    return headers.texts(by_release | {operators.release(): mine})
+    mine = {operator.name: headers.lines_of(operator) for operator in bindable.operators()}
+    return headers.texts(by_release | {bindable.release(): mine})
 
 
 def main() -> int:
@@ -40,7 +40,7 @@ def main() -> int:
     for file in changed:
         name = file.relative_to(INCLUDE)
         if arguments.check:
-            print(f"include/torchplug/{name} is not what PyTorch {operators.release()} says.")
+            print(f"include/torchplug/{name} is not what PyTorch {bindable.release()} says.")
         else:
             file.parent.mkdir(exist_ok=True)
             file.write_text(texts[str(name)])

@@ -61,7 +61,8 @@ def print_coverage(*, as_json: bool = False) -> None:
     fallen_seconds = sum(entry.seconds for entry in fallen)
     console.print(
         f"The plugin's kernels carried out {covered:.1%} of {calls} calls; "
-        f"the others took {fallen_seconds / seconds if seconds else 0:.1%} of the time."
+        f"the others took {fallen_seconds / seconds if seconds else 0:.1%} of the time.",
+        soft_wrap=True,
     )
     table = output.table(
         console, "operator", "way", "calls", "time", "", "why", right=("calls", "time")
