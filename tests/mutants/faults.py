@@ -57,8 +57,8 @@ PLUGIN = [
     ),
     fault(
         "plugin/module.cpp",
-        "std::min<size_t>(adopted.kernel_size, sizeof kernel)",
-        "sizeof kernel",
+        "std::min<size_t>(item_size, sizeof(Item))",
+        "sizeof(Item)",
         "core_tests:Module.*:Adoption.*",
     ),
     fault(
@@ -135,6 +135,12 @@ LAYERS = [
 ]
 
 RUNTIME = [
+    fault(
+        "runtime/device.h",
+        "(detail::lacks_of(device) & detail::kRefusal<Function>) == 0",
+        "true",
+        "python/test_device_lacks.py::test_operators_are_right_on_both_devices",
+    ),
     fault(
         "runtime/capture.cpp",
         "random.needed = std::max(random.needed, random.drawn);",
@@ -370,6 +376,18 @@ CAPTURE = [
 
 ATEN = [
     fault(
+        "aten/host/loan.cpp",
+        "buffer.read || !buffer.is_exact",
+        "buffer.read",
+        "python/test_mapped_memory.py::test_operators_are_right_mapped_copied_and_in_part",
+    ),
+    fault(
+        "aten/host/loan.cpp",
+        "if (maps_) maps_->unmap();",
+        "",
+        "python/test_mapped_memory.py::test_operators_are_right_mapped_copied_and_in_part",
+    ),
+    fault(
         "aten/register.cpp",
         "tensor.device() == device",
         "true",
@@ -552,7 +570,7 @@ ATEN = [
     ),
     fault(
         "aten/shims/copies.cpp",
-        "!to.is_alias_of(from)",
+        "!may_overlap(to, from)",
         "true",
         VALIDATED + "python/test_copy.py::test_overlapping_copies_do_what_the_cpu_does",
     ),
@@ -597,7 +615,7 @@ AUTOCAST = [
     ),
     fault(
         "autocast/policy.cpp",
-        'library.impl("binary_cross_entropy", TORCH_FN(refuse_binary_cross_entropy));',
+        'library.impl("aten::binary_cross_entropy", TORCH_FN(refuse_binary_cross_entropy));',
         "",
         "python/test_autocast_policy.py::"
         "test_binary_cross_entropy_is_refused_with_the_advice_to_use_logits",
