@@ -148,6 +148,12 @@ LAYERS = [
 
 RUNTIME = [
     fault(
+        "runtime/device.h",
+        "(detail::lacks_of(device) & detail::kRefusal<Function>) == 0",
+        "true",
+        "python/test_device_lacks.py::test_operators_are_right_on_both_devices",
+    ),
+    fault(
         "runtime/capture.cpp",
         "random.needed = std::max(random.needed, random.drawn);",
         "random.needed = random.drawn;",
@@ -381,6 +387,18 @@ CAPTURE = [
 ]
 
 ATEN = [
+    fault(
+        "aten/host/loan.cpp",
+        "buffer.read || !buffer.is_exact",
+        "buffer.read",
+        "python/test_mapped_memory.py::test_operators_are_right_mapped_copied_and_in_part",
+    ),
+    fault(
+        "aten/host/loan.cpp",
+        "if (maps_) maps_->unmap();",
+        "",
+        "python/test_mapped_memory.py::test_operators_are_right_mapped_copied_and_in_part",
+    ),
     fault(
         "aten/register.cpp",
         "tensor.device() == device",
