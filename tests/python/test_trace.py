@@ -24,11 +24,14 @@ def compute(device):
 PROGRAM = (
     inspect.getsource(compute)
     + """
-stream = torch.Stream(device=device)
-stream.wait_stream(torch.accelerator.current_stream())
-with stream:
+if device.type == "hello":  # which is synchronous
     results = compute(device)
-stream.synchronize()
+else:
+    stream = torch.Stream(device=device)
+    stream.wait_stream(torch.accelerator.current_stream())
+    with stream:
+        results = compute(device)
+    stream.synchronize()
 print(results)
 """
 )
