@@ -30,7 +30,12 @@ static plug_status scale(const plug_call *call) {
 /* cache[at] = x */
 static plug_status store(const plug_call *call) {
   const plug_tensor *cache = call->args[0].as.tensors, *x = call->args[1].as.tensors;
-  float *row = data_of(cache) + call->args[2].as.i * count_of(x);
+  const int64_t at = call->args[2].as.i, rows = cache->ndim > 0 ? cache->sizes[0] : 0;
+  if (at < 0 || at >= rows || count_of(x) * rows != count_of(cache)) {
+    host->set_error(host, "store needs a row of the cache, and where it is");
+    return PLUG_INVALID;
+  }
+  float *row = data_of(cache) + at * count_of(x);
   for (int64_t i = 0; i < count_of(x); i++) row[i] = data_of(x)[i];
   return PLUG_OK;
 }

@@ -81,6 +81,8 @@ static plug_status store(const plug_call *call) {
     return fail(PLUG_INVALID, "the cache is not marked");
   if (row < 0 || row >= arg(call, 0)->sizes[0])
     return fail(PLUG_INVALID, "there is no such row");
+  if (count_of(x) * arg(call, 0)->sizes[0] != count_of(arg(call, 0)))
+    return fail(PLUG_INVALID, "x is no row of the cache");
   memcpy(data_of(arg(call, 0)) + row * count_of(x), data_of(x),
          (size_t)count_of(x) * sizeof(float));
   return PLUG_OK;
@@ -180,7 +182,6 @@ static plug_status noise(const plug_call *call) {
 }
 
 static plug_status fails(const plug_call *call) {
-  memset(data_of(res(call, 0)), 0, (size_t)count_of(res(call, 0)) * sizeof(float));
   switch (call->args[1].as.i) {
     case 0:
       return fail(PLUG_UNSUPPORTED, "the moon is not full");
@@ -193,10 +194,12 @@ static plug_status fails(const plug_call *call) {
     case 4:
       host->report(host, call->device, call->stream, call->sequence, PLUG_INTERNAL,
                    "it broke later");
-      return PLUG_OK;
+      break;
     default:
-      return PLUG_OK;
+      break;
   }
+  memset(data_of(res(call, 0)), 0, (size_t)count_of(res(call, 0)) * sizeof(float));
+  return PLUG_OK;
 }
 
 /* Whether it lies contiguous, and how it is marked. */

@@ -96,7 +96,7 @@ def test_the_command_line_tells_of_them(tmp_path, operators):
     code, output, _ = command("devices", operators)
     assert code == 0 and "acme::scale" in output and "CPU tensors" in output
     code, output, _ = command("plug-check", operators)
-    assert code == 0 and "no device" in output and "1 ok, 0 failed" in output
+    assert code == 0 and "no device" in output and " 0 failed" in output
 
 
 # ---- by hand ----

@@ -30,7 +30,7 @@ static const struct check *const groups[] = {
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
-/* Of a plugin that is no device there is only the last group to check. */
+/* Of a plugin that is no device there are only the last two groups to check. */
 static int first_group;
 
 struct options {
@@ -223,7 +223,7 @@ static int check_plugin(const struct options *options) {
     fprintf(stderr, "plug-check: %s: %s\n", plugin_path, verdict->reason);
     return 2;
   }
-  first_group = verdict->has_device ? 0 : GROUPS - 1;
+  first_group = verdict->has_device ? 0 : GROUPS - 2;
   if (options->json) {
     printf("{\"plugin\": ");
     print_json_text(plugin_path);
