@@ -7,11 +7,19 @@
 
 #include "base/namespaces.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace torchplug::base {
 
 template <class T, class... Args>
 T* immortal(Args&&... args) {
-  return std::make_unique<T>(std::forward<Args>(args)...).release();
+  T* object = std::make_unique<T>(std::forward<Args>(args)...).release();
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_ignore_object(object);  // also where nobody keeps a pointer to it
+#endif
+  return object;
 }
 
 }  // namespace torchplug::base

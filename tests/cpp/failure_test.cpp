@@ -202,6 +202,7 @@ TEST(Failure, a_lost_device_stays_lost_and_the_process_and_the_other_device_live
     used_elsewhere.record_stream(stream.unwrap());
     at::Tensor pinned = numbers({4}).pin_memory();
     there.copy_(pinned, /*non_blocking=*/true);
+    synchronize_device(0);  // a device that is lost uses no memory any more
     host.report(&host, 0, nullptr, 7, PLUG_LOST, "the board was unplugged");
     host.report(&host, 0, nullptr, 8, PLUG_INTERNAL, "nothing answers");
     host.report(&host, 0, nullptr, 9, PLUG_LOST, "again");

@@ -49,7 +49,7 @@ TEST(Faults, are_read_from_a_list) {
 }
 
 TEST(Faults, that_cannot_be_read_are_one_sentence_with_the_place) {
-  const std::pair<const char*, std::initializer_list<std::string_view>> wrong[] = {
+  const std::pair<const char*, std::vector<std::string_view>> wrong[] = {
       {"aloc:3", {"character 1", "unknown fault"}},
       {"alloc:x", {"character 7", "a number is missing"}},
       {"alloc:0", {"counted from 1"}},

@@ -12,13 +12,13 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <type_traits>
 #include <typeinfo>
+#include <vector>
 
 #include "base/namespaces.h"
 #include "plugin/module.h"
@@ -67,7 +67,7 @@ std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
-inline void expect_says(const std::string& text, std::initializer_list<std::string_view> parts) {
+inline void expect_says(const std::string& text, const std::vector<std::string_view>& parts) {
   for (std::string_view part : parts) {
     EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is missing in: " << text;
   }

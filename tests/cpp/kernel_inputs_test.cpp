@@ -343,7 +343,7 @@ TEST(KernelInputs, the_precision_of_all_devices_reaches_kernels_and_that_of_anot
 
 TEST(KernelArguments, lists_of_numbers_and_options) {
   on_kernels([] {
-    same_as_cpu([](Tensors t) { return t[0].sum({0, 2}, true); }, {numbers({2, 3, 4})});
+    same_as_cpu([](Tensors t) { return t[0].sum(at::IntArrayRef({0, 2}), true); }, {numbers({2, 3, 4})});
     const seen_calls& sum = seen("sum.dim_IntList(");
     EXPECT_EQ(sum.arg_count, 4u);
     EXPECT_EQ(sum.args[1].tag, PLUG_VALUE_INTS);

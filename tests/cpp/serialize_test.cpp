@@ -141,6 +141,7 @@ TEST(Serialize, others_may_call_while_a_thread_waits) {
     ASSERT_EQ(runtime.event_create(0, 0, &event), PLUG_OK);
     expect_others_may_call(runtime, nullptr, event);
     expect_others_may_call(runtime, stream, event);
+    EXPECT_EQ(runtime.event_destroy(0, event), PLUG_OK);
     EXPECT_EQ(runtime.stream_destroy(0, stream), PLUG_OK);
     EXPECT_EQ(runtime.device_sync(0), PLUG_OK) << "a stream that is gone is not asked";
   });

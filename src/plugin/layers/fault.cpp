@@ -152,6 +152,7 @@ class FaultLayer {
       return fault->kind == Fault::Kind::kLost && fault->concerns(work.device) && fault->strikes();
     });
     if (struck == list.end()) return false;
+    std::ignore = below_.call<&R::device_sync>(work.device);  // a lost device uses no memory any more
     {
       std::lock_guard lock(lock_);
       lost_.insert(work.device);

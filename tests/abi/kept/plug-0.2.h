@@ -82,7 +82,8 @@ enum {
   PLUG_INVALID = 16,    /* the host broke the contract */
   PLUG_NO_MEMORY = 17,  /* the host frees its caches and tries once more */
   PLUG_TIMEOUT = 18,
-  PLUG_LOST = 19, /* the device is unusable until the process ends */
+  PLUG_LOST = 19, /* the device is unusable until the process ends, and uses no
+                  ** memory any more */
   PLUG_INTERNAL = 20
 };
 
