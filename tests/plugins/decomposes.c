@@ -131,14 +131,15 @@ static plug_status reduce(const plug_call *call, int is_sum) {
 static plug_status sum(const plug_call *call) { return reduce(call, 1); }
 static plug_status amax(const plug_call *call) { return reduce(call, 0); }
 
-/* Of all dtypes but complex ones, as elements.h knows them. */
+static int is_copied(plug_dtype dtype) {
+  return dtype == PLUG_F32 || dtype == PLUG_F64 || dtype == PLUG_I32 ||
+         dtype == PLUG_I64 || dtype == PLUG_BOOL;
+}
+
 static plug_status copy_strided(int32_t device, plug_stream stream,
                                 const plug_tensor *dst, const plug_tensor *src) {
   (void)device, (void)stream;
-  if (PLUG_DTYPE_BYTES(dst->dtype) == 8 && dst->dtype != PLUG_F64 &&
-      dst->dtype != PLUG_I64)
-    return PLUG_UNSUPPORTED;
-  if (src->dtype == PLUG_C64) return PLUG_UNSUPPORTED;
+  if (!is_copied(dst->dtype) || !is_copied(src->dtype)) return PLUG_UNSUPPORTED;
   for (int64_t i = 0; i < elements_of(dst); i++) {
     if (dst->dtype == src->dtype)
       memcpy(element_at(dst, i), element_at(src, i), PLUG_DTYPE_BYTES(dst->dtype));

@@ -138,7 +138,8 @@ bool Decomposition::run(torch::jit::Stack& stack, const PlanKey& key, const Stre
     return false;
   }
   const Replaying replaying;
-  finish(stack, plan->program->run(arguments), *plan);
+  const size_t inputs = functional_ ? functional_->argument_count : facts_.argument_count;
+  finish(stack, plan->program->run(arguments.slice(0, inputs)), *plan);
   return true;
 }
 
