@@ -41,7 +41,7 @@ class NotCoveredError(Exception):
     """An operator that a decomposition comes to, and why it cannot be part of a program."""
 
     def __init__(self, op: OpOverload, why: str, *, is_circle: bool = False) -> None:
-        super().__init__(f"it decomposes into {op.name()}, {why}")
+        super().__init__(f"it decomposes into {full_name(op)}, {why}")
         self.op = op
         self.is_circle = is_circle
 
@@ -87,7 +87,7 @@ def ways_to_decompose(op: OpOverload) -> Iterator[Callable[..., Any]]:
     if op._can_decompose():
         yield op.decompose
     composite = DispatchKey.CompositeExplicitAutograd
-    if torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), composite):
+    if torch._C._dispatch_has_kernel_for_dispatch_key(full_name(op), composite):
         yield lambda *args, **kwargs: op._op_dk(composite, *args, **kwargs)
 
 
@@ -100,13 +100,14 @@ def variance(
 ) -> torch.Tensor:
     """PyTorch's decomposition of this, on which all norms rest, ends with itself."""
     if not x.is_floating_point():
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     exact = x.to(torch._prims_common.get_computation_dtype(x.dtype))
     dims = list(dim) if dim else list(range(x.dim()))
     deviation = exact - exact.mean(dims, keepdim=True)
     count = math.prod(x.shape[d] for d in dims) if x.dim() else 1
     freedom = max(0, count - (1 if correction is None else correction))
-    return ((deviation * deviation).sum(dims, keepdim) / freedom).to(x.dtype)
+    result: torch.Tensor = ((deviation * deviation).sum(dims, keepdim) / freedom).to(x.dtype)
+    return result
 
 
 # Where PyTorch has none, or one that leads back to the operator.
@@ -131,11 +132,11 @@ def is_on_meta(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     )
 
 
-class Tracing(TorchDispatchMode):
+class Tracing(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Sees every operator that a decomposition calls."""
 
     def __init__(self, recorder: _C.DecompositionRecorder) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.recorder = recorder
         self.open: list[OpOverload] = []
         """Those being decomposed, the outermost first."""
@@ -223,5 +224,9 @@ class Tracing(TorchDispatchMode):
 
 def name_of(op: OpOverload) -> tuple[str, str]:
     """As the dispatcher knows it: "aten::add", "Tensor"."""
-    name, _, overload = op.name().partition(".")
-    return name, overload
+    return op._schema.name, op._schema.overload_name
+
+
+def full_name(op: OpOverload) -> str:
+    """ "aten::add.Tensor" """
+    return ".".join(filter(None, name_of(op)))

@@ -35,6 +35,20 @@ class TraceScope {
   c10::InferenceMode none_{false};
 };
 
+// What calls may be a function that torch.compile has compiled, and the compiler would look at the tracer's
+// functions too.
+class CompilerOff {
+ public:
+  CompilerOff() : before_(set_(py::none())) {}
+  ~CompilerOff() { set_(before_); }
+  CompilerOff(const CompilerOff&) = delete;
+  CompilerOff& operator=(const CompilerOff&) = delete;
+
+ private:
+  py::object set_ = py::module_::import("torch._C._dynamo.eval_frame").attr("set_eval_frame");
+  py::object before_;
+};
+
 // Schemas have an integer where Python has a torch.dtype and the like.
 py::object to_python(const c10::IValue& value, const c10::TypePtr& type) {
   const auto* optional = type->castRaw<c10::OptionalType>();
@@ -73,6 +87,7 @@ bool fills_memory(const Recorder& recorder) {
 }
 
 Trace ask_python(const c10::OperatorHandle& op, const torch::jit::Stack& arguments, c10::Device device) {
+  const CompilerOff compiler_off;
   Recorder recorder(arguments, device);
   const auto& schema = op.schema();
   py::list positional;
