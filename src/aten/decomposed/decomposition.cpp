@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "aten/kernel/binding.h"
-#include "aten/plan/shape.h"
+#include "aten/plan/host_shape.h"
 #include "aten/tensor/strides.h"
 #include "runtime/device.h"
 
@@ -202,13 +202,24 @@ std::shared_ptr<Decomposition::Plan> Decomposition::make_plan(Arguments argument
   return plan;
 }
 
+std::optional<CallShape> Decomposition::shape_of(const OperatorFacts& functional, Arguments inputs) {
+  std::optional<CallShape> said = shape_without_running(functional, inputs);
+  if (functional.is_structured) return said;
+  const PlanKey kind(inputs, functional.numbers, functional.is_number, KeyOf::kKind);
+  if (said && kinds_.peek(kind) != nullptr) return said;
+  std::optional<CallShape> done = shape_on_zeros(functional, inputs);
+  if (!done) return said;
+  if (said && are_alike(said->outputs, done->outputs)) kinds_.insert(kind, std::make_shared<MetaTrust>());
+  return done;
+}
+
 // Says what the outputs are like; or why the program is not that of such a call.
 std::string Decomposition::complete(Plan& plan, const Trace& trace, const torch::jit::Stack& on_meta,
-                                    Arguments arguments) const {
+                                    Arguments arguments) {
   const OperatorFacts& functional = functional_ ? *functional_ : facts_;
   std::optional<CallShape> shape;
   try {
-    shape = shape_without_running(functional, arguments.slice(0, functional.argument_count));
+    shape = shape_of(functional, arguments.slice(0, functional.argument_count));
   } catch (const std::exception&) {
     return "PyTorch refuses such a call";  // as the CPU's kernel is about to say
   }
@@ -221,8 +232,6 @@ std::string Decomposition::complete(Plan& plan, const Trace& trace, const torch:
       const bool fits = result.sizes() == output.sizes && result.scalar_type() == output.dtype;
       if (!fits || result.is_conj() || result.is_neg())
         return "its decomposition has results of other shapes or dtypes";
-      // Of these the meta kernels say other strides than the CPU's.
-      if (output.bytes == 0 && !functional.is_structured) return "its results have no elements";
     }
     plan.copies.push_back(output.is_tensor && is_to_be_copied(i, trace, on_meta, output));
     if (!targets_.empty()) {

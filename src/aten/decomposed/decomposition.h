@@ -3,6 +3,9 @@
 // cover all of it. What it decomposes into is found out once for each plan (tracer.h) and is a Program from
 // then on. A form in place or with out= computes what the functional one does and copies that.
 //
+// What the outputs look like, PyTorch's C++ shape function says. Where there is none, meta kernels are not
+// quite trusted with strides: the first call of a kind compares what they say with what the CPU does.
+//
 // A program counts for all numbers that the plan's key has no word for (a learning rate), if a trace with
 // other numbers gives the same one; otherwise for those of the call alone. Of an operator whose numbers are
 // never the same twice only the first few are traced.
@@ -43,6 +46,8 @@ class Decomposition {
     bool is_exact = false;     // numbers decide; there is a plan for each
     mutable std::atomic<int> exact_plans{0};
   };
+  // Of a kind of calls: what the meta kernel said of one was what the CPU did.
+  struct MetaTrust {};
   using PlanPtr = std::shared_ptr<const Plan>;
 
   bool can_decompose(Arguments arguments, const PlanKey& key) const;
@@ -50,8 +55,8 @@ class Decomposition {
   PlanPtr find_plan(Arguments arguments, const PlanKey& key, const Stream& stream);
   PlanPtr find_exact_plan(Arguments arguments, const Plan& general, const Stream& stream);
   std::shared_ptr<Plan> make_plan(Arguments arguments, const Stream& stream, bool is_general);
-  std::string complete(Plan& plan, const Trace& trace, const torch::jit::Stack& on_meta,
-                       Arguments arguments) const;
+  std::string complete(Plan& plan, const Trace& trace, const torch::jit::Stack& on_meta, Arguments arguments);
+  std::optional<CallShape> shape_of(const OperatorFacts& functional, Arguments inputs);
   std::string check_target(const at::Tensor& target, const OutputShape& output) const;
   void finish(torch::jit::Stack& stack, std::vector<at::Tensor> results, const Plan& plan) const;
   at::Tensor finish_result(const at::Tensor& result, size_t index, Arguments arguments,
@@ -65,6 +70,7 @@ class Decomposition {
   std::atomic<bool> is_impossible_{false};
   PlanCache<Plan> plans_;
   PlanCache<Plan> exact_plans_;
+  PlanCache<MetaTrust> kinds_;
 };
 
 }  // namespace torchplug::aten

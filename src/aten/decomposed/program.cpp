@@ -65,12 +65,6 @@ bool same_value(const c10::IValue& a, const c10::IValue& b) {
   return a.toTensor().scalar_type() == b.toTensor().scalar_type() && same_number(*x, *y);
 }
 
-bool same_looks(const std::vector<OutputShape>& a, const std::vector<OutputShape>& b) {
-  return std::ranges::equal(a, b, [](const OutputShape& x, const OutputShape& y) {
-    return x.is_tensor == y.is_tensor && x.dtype == y.dtype && x.sizes == y.sizes && x.strides == y.strides;
-  });
-}
-
 at::Tensor with_look(const at::Tensor& tensor, const OutputShape& look) {
   if (tensor.scalar_type() == look.dtype && same_strides(look.sizes, tensor.strides(), look.strides))
     return tensor;
@@ -99,6 +93,12 @@ std::optional<size_t> argument_behind(const c10::IValue& a, const c10::IValue& b
 }
 
 }  // namespace
+
+bool are_alike(const std::vector<OutputShape>& a, const std::vector<OutputShape>& b) {
+  return std::ranges::equal(a, b, [](const OutputShape& x, const OutputShape& y) {
+    return x.is_tensor == y.is_tensor && x.dtype == y.dtype && x.sizes == y.sizes && x.strides == y.strides;
+  });
+}
 
 std::optional<c10::Scalar> number_in(const c10::IValue& value) {
   if (value.isTensor())
@@ -152,7 +152,7 @@ bool Program::generalize(const Program& other, Arguments before, Arguments after
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& mine = steps_[s];
     const Step& its = other.steps_[s];
-    if (mine.op != its.op || mine.slots != its.slots || !same_looks(mine.results, its.results)) return false;
+    if (mine.op != its.op || mine.slots != its.slots || !are_alike(mine.results, its.results)) return false;
     for (size_t i = 0; i < mine.arguments.size(); ++i) {
       if (same_value(mine.arguments[i], its.arguments[i])) continue;
       const auto given = argument_behind(mine.arguments[i], its.arguments[i], before, after);

@@ -20,6 +20,8 @@ namespace torchplug::aten {
 using Slot = uint32_t;
 inline constexpr Slot kConstantSlot = ~Slot{0};  // a number on the host that is the program's own
 
+bool are_alike(const std::vector<OutputShape>& a, const std::vector<OutputShape>& b);
+
 struct Step {
   // An argument that is a number of the call's, whatever its value.
   struct Number {
