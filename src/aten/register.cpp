@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aten/decomposed/tracer.h"
 #include "aten/kernel/served_operators.h"
 #include "aten/layouts/nested.h"
 #include "aten/layouts/quantized.h"
@@ -294,13 +295,14 @@ void register_first_operators() {
 void register_operators(const Module& module) {
   OperatorLibrary& library = device_library();
   set_module_with_any(module.any ? &module : nullptr);
+  set_decomposes((module.flags & PLUG_DECOMPOSE) != 0);
   add_factories(library);
   add_views(library);
   add_nested_views(library);
   add_storage_operators(library);
   add_copies(library);
   auto bound = bind_kernels(module);
-  for (const auto& [name, kernel] : bound) add_served_operator(full_name(name));
+  for (const auto& [name, kernel] : bound) add_served_operator(full_name(name), kernel->kernel());
   if (module.runtime.has<&plug_runtime::mem_fill>()) add_fills(library);
   add_convolution(library);
   add_dropout(library);

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 WAYS = {
     "kernel": "the plugin's own kernels",
+    "any": "the plugin's kernel for any operator",
+    "decomposed": "operators that have kernels",
     "borrow": "the CPU's, in place on device memory",
     "stage": "the CPU's, on copies",
 }

@@ -208,7 +208,7 @@ class Copies {
 
 void run_on_copies(const c10::OperatorHandle& handle, torch::jit::Stack* stack) {
   CopyingOperator& op = operator_of(handle);
-  op.notice.give(op.facts.name, Way::kStage, Reason::kNoKernel);
+  op.notice.give(op.account, Way::kStage, Reason::kNoKernel);
   const LedgerTimer timer;
   const size_t first = stack->size() - op.facts.argument_count;
   Copies copies;

@@ -135,21 +135,6 @@ bool gives_view(const FunctionSchema& schema) {
   });
 }
 
-// For a form that writes its result into an argument, the functional operator, if there is one.
-std::optional<OperatorHandle> find_functional(const OperatorHandle& written) {
-  const OperatorName& name = written.operator_name();
-  if (!is_out_form(written.schema())) {
-    return c10::Dispatcher::singleton().findSchema(
-        {name.name.substr(0, name.name.size() - 1), name.overload_name});
-  }
-  for (const OperatorHandle& overload : overloads_of(name.name)) {
-    for (const OperatorHandle& form : find_out_forms(overload)) {
-      if (form == written) return overload;
-    }
-  }
-  return std::nullopt;
-}
-
 bool is_plain_type(const c10::Type& type) {
   switch (type.kind()) {
     case c10::TypeKind::TensorType:
@@ -169,6 +154,24 @@ bool is_plain_type(const c10::Type& type) {
     default: return false;
   }
 }
+
+}  // namespace
+
+std::optional<OperatorHandle> find_functional(const OperatorHandle& written) {
+  const OperatorName& name = written.operator_name();
+  if (!is_out_form(written.schema())) {
+    return c10::Dispatcher::singleton().findSchema(
+        {name.name.substr(0, name.name.size() - 1), name.overload_name});
+  }
+  for (const OperatorHandle& overload : overloads_of(name.name)) {
+    for (const OperatorHandle& form : find_out_forms(overload)) {
+      if (form == written) return overload;
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
 
 // Why a kernel cannot be bound to an operator, whatever its arguments; nothing if it can.
 std::string find_obstacle(const OperatorHandle& named) {

@@ -74,6 +74,9 @@ std::vector<UnusedKernel> unused_kernels();
 // the schema fits no operator.
 std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& plugin);
 
+// For a form that writes its result into an argument, the functional operator, if there is one.
+std::optional<c10::OperatorHandle> find_functional(const c10::OperatorHandle& written);
+
 // Whether plug.h has a form for all arguments and results of an operator.
 bool has_plug_form(const c10::FunctionSchema& schema);
 // The kernel `any` for one operator of which it has.

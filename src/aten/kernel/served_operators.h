@@ -8,11 +8,13 @@
 
 namespace torchplug::aten {
 
-void add_served_operator(const std::string& name);
+void add_served_operator(const std::string& name, const plug_kernel& kernel);
 void remove_served_operator(const std::string& name);
 
 // Whether the plugin has a kernel that serves the operator, "aten::add.Tensor".
 bool has_kernel(const std::string& name);
+// That kernel, or null.
+const plug_kernel* kernel_of(const std::string& name);
 
 // The plugin, if it has a kernel for any operator; else null. Set before operators are registered.
 void set_module_with_any(const plugin::Module* module);

@@ -49,6 +49,8 @@ OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_pt
   for (BoundKernel* kernel : {bound_.get(), any_.get()}) {
     if (kernel != nullptr) kernel->explain_to(account_);
   }
+  if (decomposes() && host_key == c10::DispatchKey::CPU)
+    decomposition_ = std::make_unique<Decomposition>(facts_, account_);
 }
 
 void OperatorKernel::run(torch::jit::Stack& stack) {
@@ -78,6 +80,11 @@ void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, const Kno
   if (C10_LIKELY(reason == Reason::kNone)) return;
   if (C10_UNLIKELY(has_extension_fallback()) && run_extension_fallback(facts_.handle, stack)) return;
   if (composed_ != nullptr) return composed_(stack);
+  if (C10_UNLIKELY(decomposition_ != nullptr) && decomposition_->run(stack, key, stream)) {
+    // Its time is that of the operators it consists of, which count it.
+    account_.count(Way::kDecomposed, reason, 0, 0);
+    return;
+  }
   run_on_host(stack, key, stream, reason, known.host_plan);
 }
 
@@ -139,7 +146,7 @@ void OperatorKernel::run_on_host(torch::jit::Stack& stack, const PlanKey& key, c
   const bool can_borrow =
       !facts_.makes_object && is_in_view(torch::jit::last(stack, facts_.argument_count), stream.device());
   const bool can_map = !facts_.makes_object && plugin_has<&plug_runtime::host_map>(stream.device());
-  notice_.give(facts_.name, can_borrow || can_map ? Way::kBorrow : Way::kStage, reason);
+  notice_.give(account_, can_borrow || can_map ? Way::kBorrow : Way::kStage, reason);
   const LedgerTimer timer;
   LoanKind kind = can_borrow ? LoanKind::kBorrow : LoanKind::kStage;
   const uint64_t bytes = host_.run(stack, key, stream, kind, known);

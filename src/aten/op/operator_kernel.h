@@ -1,7 +1,8 @@
 #pragma once
 // What PyTorch's dispatcher calls for an operator on the device: the plugin's kernel for it, if there is one
-// and it takes the call; else its kernel for any operator, likewise; else the CPU's kernel on borrowed or
-// staged memory. Counts in the ledger.
+// and it takes the call; else its kernel for any operator, likewise; else what it decomposes into,
+// if the plugin wants that and its kernels cover it; else the CPU's kernel on borrowed or staged memory.
+// Counts in the ledger.
 
 #include <ATen/core/stack.h>
 #include <torch/library.h>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <memory>
 
+#include "aten/decomposed/decomposition.h"
 #include "aten/fallback/host_kernel.h"
 #include "aten/kernel/bound_kernel.h"
 #include "aten/plan/fallback_policy.h"
@@ -62,6 +64,8 @@ class OperatorKernel final : public c10::OperatorKernel {
   // Whether calls without a kernel are borrowed as a matter of course: all memory is in the host's view and
   // nobody wants to be told.
   static bool borrows_always(DeviceIndex device);
+  // Whether calls without a kernel may be decomposed.
+  bool may_decompose() const { return decomposition_ != nullptr && decomposition_->is_possible(); }
   void count(Way way, Reason reason, const LedgerTimer& timer) {
     account_.count(way, reason, 0, timer.nanoseconds());
   }
@@ -83,6 +87,7 @@ class OperatorKernel final : public c10::OperatorKernel {
   Composed composed_;
   LedgerAccount account_;
   FallbackNotice notice_;
+  std::unique_ptr<Decomposition> decomposition_;  // null: not wanted
 };
 
 // The kernel for an operator that nobody made one for beforehand; lives until the operator is defined anew.

@@ -39,7 +39,7 @@ class TypedKernel<Return(Args...)> {
     const Stream stream = Stream::current(device);
     if (general_->bound() != nullptr) return run_with_kernel(key, stream, args...);
     // In place, kernels look at what shares memory with what they write.
-    if (!general_->borrows_always(device) || (kInPlace && key.has_sharing()))
+    if (!general_->borrows_always(device) || general_->may_decompose() || (kInPlace && key.has_sharing()))
       return run_boxed(key, {}, args...);
     if constexpr (kInPlace) own_memory(first(args...));
     const HostPlan* plan = general_->host().peek(key);

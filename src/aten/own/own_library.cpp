@@ -160,7 +160,7 @@ void add_device_kernel(const OwnOperator& own) {
   auto kernel =
       std::make_unique<OperatorKernel>(handle, std::make_unique<BoundKernel>(std::move(binding), own.module));
   if (own.kernel.shape != nullptr) kernel->heed_all_numbers();
-  add_served_operator(own.name);
+  add_served_operator(own.name, own.kernel);
   auto typed = make_typed(kernel);
   operator_library(own.module.name.c_str(), DispatchKey::PrivateUse1)
       .impl(short_name(own).c_str(),

@@ -16,9 +16,9 @@ FallbackPolicy fallback_policy() {
   return policy;
 }
 
-void FallbackNotice::warn_or_throw(const std::string& op, Way way, Reason reason) {
-  const std::string what = op + " runs on the CPU (" + way_name(way) + ") for device '" + device_type_name() +
-                           "': " + reason_text(reason) + ".";
+void FallbackNotice::warn_or_throw(const LedgerAccount& account, Way way, Reason reason) {
+  const std::string what = account.op() + " runs on the CPU (" + way_name(way) + ") for device '" +
+                           device_type_name() + "': " + account.why_of(way, reason) + ".";
   TORCH_CHECK_NOT_IMPLEMENTED(fallback_policy() != FallbackPolicy::kError, what,
                               " TORCHPLUG_FALLBACK=error forbids it.");
   if (!has_warned_.exchange(true)) {

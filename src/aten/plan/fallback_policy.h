@@ -22,12 +22,12 @@ inline bool is_fallback_allowed() {
 class FallbackNotice {
  public:
   // Warns or throws, if that is what is wanted.
-  void give(const std::string& op, Way way, Reason reason) {
-    if (!is_fallback_allowed()) warn_or_throw(op, way, reason);
+  void give(const LedgerAccount& account, Way way, Reason reason) {
+    if (!is_fallback_allowed()) warn_or_throw(account, way, reason);
   }
 
  private:
-  void warn_or_throw(const std::string& op, Way way, Reason reason);
+  void warn_or_throw(const LedgerAccount& account, Way way, Reason reason);
 
   std::atomic<bool> has_warned_{false};
 };

@@ -26,6 +26,7 @@ const char* way_name(Way way) {
   switch (way) {
     case Way::kKernel: return "kernel";
     case Way::kAny: return "any";
+    case Way::kDecomposed: return "decomposed";
     case Way::kBorrow: return "borrow";
     case Way::kStage: return "stage";
   }
@@ -69,10 +70,18 @@ void LedgerAccount::explain(const std::string& why) {
   if (why_declined_ != why) why_declined_ = why;
 }
 
-std::string LedgerAccount::why_of(Reason reason) const {
+void LedgerAccount::explain_whole(const std::string& why) {
   const std::lock_guard lock(why_lock_);
-  const bool is_told = reason == Reason::kDeclined && !why_declined_.empty();
-  return is_told ? reason_text(reason) + (": " + why_declined_) : reason_text(reason);
+  if (why_whole_ != why) why_whole_ = why;
+}
+
+std::string LedgerAccount::why_of(Way way, Reason reason) const {
+  const std::lock_guard lock(why_lock_);
+  std::string why = reason_text(reason);
+  if (reason == Reason::kDeclined && !why_declined_.empty()) why += ": " + why_declined_;
+  const bool is_on_host = way == Way::kBorrow || way == Way::kStage;
+  if (is_on_host && !why_whole_.empty()) why += "; " + why_whole_;
+  return why;
 }
 
 void LedgerAccount::collect(std::vector<LedgerEntry>& entries) const {
@@ -81,7 +90,7 @@ void LedgerAccount::collect(std::vector<LedgerEntry>& entries) const {
       const Line& line = lines_[way][reason];
       if (line.count == 0) continue;
       entries.push_back({op_, static_cast<Way>(way), static_cast<Reason>(reason), line.count, line.bytes,
-                         line.nanoseconds, why_of(static_cast<Reason>(reason))});
+                         line.nanoseconds, why_of(static_cast<Way>(way), static_cast<Reason>(reason))});
     }
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The account of how operators ran: by the plugin's kernel for it, by its kernel for any, borrowed, or
-// staged, and why.
+// The account of how operators ran: by the plugin's kernel for it, by its kernel for any,
+// decomposed into operators that have kernels, borrowed, or staged, and why.
 // Each operator owns its lines and counts in them with relaxed atomics, a few nanoseconds a call;
 // reading collects the lines of all operators. Any thread may count, any may read.
 
@@ -16,7 +16,7 @@
 
 namespace torchplug::aten {
 
-enum class Way { kKernel, kAny, kBorrow, kStage };
+enum class Way { kKernel, kAny, kDecomposed, kBorrow, kStage };
 enum class Reason {
   kNone,
   kNoKernel,
@@ -52,6 +52,11 @@ class LedgerAccount {
   void count(Way way, Reason reason, uint64_t bytes, uint64_t nanoseconds);
   // Why the plugin declined a call, in its words; the latest count. Nothing is said by nothing.
   void explain(const std::string& why);
+  // Why a call was not decomposed, though the plugin would have it; the latest count.
+  void explain_whole(const std::string& why);
+  // What is said of calls that ran in such a way for such a reason.
+  std::string why_of(Way way, Reason reason) const;
+  const std::string& op() const { return op_; }
   void collect(std::vector<LedgerEntry>& entries) const;
   void reset();
 
@@ -61,14 +66,13 @@ class LedgerAccount {
     std::atomic<uint64_t> bytes{0};
     std::atomic<uint64_t> nanoseconds{0};
   };
-  static constexpr size_t kWays = 4;
+  static constexpr size_t kWays = 5;
   static constexpr size_t kReasons = 8;
-
-  std::string why_of(Reason reason) const;
 
   std::string op_;
   mutable SpinLock why_lock_;  // guards
   std::string why_declined_;
+  std::string why_whole_;
   std::array<std::array<Line, kReasons>, kWays> lines_;
 };
 

@@ -33,14 +33,6 @@ CallShape shapes_of(Arguments results) {
   return shape;
 }
 
-at::Tensor to_meta(const at::Tensor& tensor) {
-  at::Tensor meta = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
-  if (tensor.is_conj()) meta._set_conj(true);
-  if (tensor.is_neg()) meta._set_neg(true);
-  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) meta.unsafeGetTensorImpl()->set_wrapped_number(true);
-  return meta;
-}
-
 CallShape shape_by_meta(const OperatorFacts& facts, Arguments arguments) {
   torch::jit::Stack stack(arguments.begin(), arguments.end());
   for (c10::IValue& value : stack) {
@@ -111,6 +103,14 @@ bool has_cpu_kernel(const OperatorFacts& facts) {
 }
 
 }  // namespace
+
+at::Tensor to_meta(const at::Tensor& tensor) {
+  at::Tensor meta = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
+  if (tensor.is_conj()) meta._set_conj(true);
+  if (tensor.is_neg()) meta._set_neg(true);
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) meta.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return meta;
+}
 
 OutputShape OutputShape::of(const at::Tensor& tensor) {
   if (!tensor.defined()) return none();

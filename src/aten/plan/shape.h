@@ -32,6 +32,9 @@ struct OutputShape {
   static OutputShape none();
 };
 
+// A tensor without data that looks the same, on PyTorch's device `meta`.
+at::Tensor to_meta(const at::Tensor& tensor);
+
 // An uninitialised device tensor of the shape, with memory from the given stream.
 inline at::Tensor empty_on(const Stream& stream, const OutputShape& shape) {
   return empty_on(stream, *shape.prototype, shape.bytes);
