@@ -363,7 +363,7 @@ constexpr plug_runtime kRuntimeWithoutCapture = [] {
 
 plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** module) {
   using namespace torchplug::sim;
-  set_host(host);
+  plug::host = host;
   return guarded([&] {
     const Options options = read_options(*host);
     the_module.profiler = options.profiler ? &kProfiler : nullptr;
