@@ -1,13 +1,12 @@
 #include "pointwise.h"
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
-#include <utility>
+#include <type_traits>
 
 #include "arithmetic.h"
 #include "elementwise.h"
+#include "scalar.h"
 
 namespace torchplug::sim {
 namespace {
@@ -60,27 +59,6 @@ plug_status pointwise(const plug::Call& call, const char* name, const Op& op, co
     return launch_in(std::conditional_t<true, plug::Type<T>, Tensors>()...);
   };
   return in_compute_type(call, body, result, inputs...);
-}
-
-// A Scalar as PyTorch converts it; nothing where PyTorch refuses it, so that PyTorch says why.
-template <class T>
-std::optional<T> exact(const plug_value& value) {
-  if constexpr (std::is_integral_v<T>) {
-    if (value.tag != PLUG_VALUE_INT || !std::in_range<T>(value.as.i)) return std::nullopt;
-    return static_cast<T>(value.as.i);
-  } else {
-    switch (value.tag) {
-      case PLUG_VALUE_INT: return static_cast<T>(value.as.i);
-      case PLUG_VALUE_UINT: return static_cast<T>(value.as.u);
-      case PLUG_VALUE_FLOAT: {
-        const bool overflows =
-            std::isfinite(value.as.f) && std::abs(value.as.f) > std::numeric_limits<T>::max();
-        if (overflows) return std::nullopt;
-        return static_cast<T>(value.as.f);
-      }
-      default: return std::nullopt;
-    }
-  }
 }
 
 // self + sign * alpha * other.
