@@ -10,7 +10,8 @@ bool read_number(std::uint64_t* to, plug_dtype to_dtype, const plug_tensor& numb
   const ConvertRow widen = find_conversion(to_dtype, between);
   if (number.ndim != 0 || round == nullptr || widen == nullptr) return false;
   std::uint64_t rounded = 0;
-  round(reinterpret_cast<std::byte*>(&rounded), 0, static_cast<const std::byte*>(plug_address(&number.mem)), 0, 1);
+  round(reinterpret_cast<std::byte*>(&rounded), 0, static_cast<const std::byte*>(plug_address(&number.mem)),
+        0, 1);
   widen(reinterpret_cast<std::byte*>(to), 0, reinterpret_cast<const std::byte*>(&rounded), 0, 1);
   return true;
 }

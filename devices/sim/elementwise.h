@@ -62,6 +62,12 @@ struct Rounding {
 plug_status read_operands(const plug::Call& call, std::size_t count, const plug_tensor* const* tensors,
                           const plug_dtype* dtypes, Rounding rounding, Operands& operands);
 
+// Whether more time would go into finding rows than into their elements.
+inline bool has_short_rows(const plug_loop& loop) {
+  constexpr std::int64_t kShort = 32, kFew = 256;
+  return loop.count > kFew && loop.sizes[loop.ndim - 1] < kShort;
+}
+
 // Operands that are not dense.
 template <class Op, class R, class... Ins>
 struct StridedElements {
@@ -84,48 +90,67 @@ struct StridedElements {
     share(operands.loop.count, kGrain, [this](std::int64_t begin, std::int64_t end) {
       plug_runs runs;
       plug_runs_begin(&runs, &operands.loop, begin, end);
-      while (plug_runs_next(&runs) != 0) {
-        for (std::int64_t i = 0; i < runs.n; i += kBlock) {
-          run_block(runs, i, std::min(kBlock, runs.n - i), std::make_index_sequence<kInputs>());
-        }
-      }
+      while (plug_runs_next(&runs) != 0) run_row(runs, std::index_sequence_for<Ins...>());
     });
   }
 
  private:
+  // Of one operand, in the type that is computed with.
+  struct alignas(64) Room {
+    std::byte bytes[kBlock * kWidest];
+  };
+
   template <std::size_t... I>
-  void run_block(const plug_runs& runs, std::int64_t at, std::int64_t count,
-                 std::index_sequence<I...> /*inputs*/) const noexcept {
-    alignas(64) std::byte room[kInputs + 1][kBlock * kWidest];
-    const std::int64_t stride = runs.strides[0];
-    char* const to = runs.data[0] + at * stride;
-    const bool is_direct = operands.convert[0] == nullptr && stride == sizeof(R);
-    R* const result = reinterpret_cast<R*>(is_direct ? to : reinterpret_cast<char*>(room[kInputs]));
-    apply(op, count, result,
-          take<Ins>(runs.data[I + 1] + at * runs.strides[I + 1], runs.strides[I + 1], count, operands.convert[I + 1],
-                    room[I])...);
-    if (is_direct) return;
-    if (operands.convert[0] != nullptr) {
-      operands.convert[0](reinterpret_cast<std::byte*>(to), stride, room[kInputs], sizeof(R), count);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) *reinterpret_cast<R*>(to + i * stride) = result[i];
+  void run_row(const plug_runs& runs, std::index_sequence<I...> /*inputs*/) const noexcept {
+    Room rooms[kInputs + 1];
+    const std::int64_t most = std::min(kBlock, runs.n);
+    (fill_alike<Ins>(I + 1, runs, most, rooms[I].bytes), ...);
+    for (std::int64_t at = 0; at < runs.n; at += kBlock) {
+      const std::int64_t count = std::min(kBlock, runs.n - at);
+      char* const to = runs.data[0] + at * runs.strides[0];
+      const bool is_direct = operands.convert[0] == nullptr && runs.strides[0] == sizeof(R);
+      R* const result = reinterpret_cast<R*>(is_direct ? to : reinterpret_cast<char*>(rooms[kInputs].bytes));
+      apply(op, count, result, take<Ins>(I + 1, runs, at, count, rooms[I].bytes)...);
+      if (!is_direct) put(result, to, runs.strides[0], count);
     }
+  }
+
+  // One element that stands for all of the row.
+  template <class In>
+  void fill_alike(std::size_t k, const plug_runs& runs, std::int64_t count, std::byte* room) const noexcept {
+    if (runs.strides[k] != 0) return;
+    In* const taken = reinterpret_cast<In*>(room);
+    load<In>(k, runs.data[k], 0, 1, room);
+    std::fill(taken + 1, taken + count, taken[0]);
   }
 
   // The elements one behind the other: where they are, or in `room`.
   template <class In>
-  static const In* take(const char* from, std::int64_t stride, std::int64_t count, ConvertRow load,
-                        std::byte* room) noexcept {
-    In* const taken = reinterpret_cast<In*>(room);
-    if (load == nullptr && stride == sizeof(In)) return reinterpret_cast<const In*>(from);
-    const std::int64_t distinct = stride == 0 ? 1 : count;
-    if (load != nullptr) {
-      load(room, sizeof(In), reinterpret_cast<const std::byte*>(from), stride, distinct);
-    } else {
-      for (std::int64_t i = 0; i < distinct; ++i) taken[i] = *reinterpret_cast<const In*>(from + i * stride);
+  const In* take(std::size_t k, const plug_runs& runs, std::int64_t at, std::int64_t count,
+                 std::byte* room) const noexcept {
+    const std::int64_t stride = runs.strides[k];
+    const char* const from = runs.data[k] + at * stride;
+    if (stride == sizeof(In) && operands.convert[k] == nullptr) return reinterpret_cast<const In*>(from);
+    if (stride != 0) load<In>(k, from, stride, count, room);
+    return reinterpret_cast<const In*>(room);
+  }
+
+  template <class In>
+  void load(std::size_t k, const char* from, std::int64_t stride, std::int64_t count,
+            std::byte* room) const noexcept {
+    if (operands.convert[k] != nullptr) {
+      return operands.convert[k](room, sizeof(In), reinterpret_cast<const std::byte*>(from), stride, count);
     }
-    if (stride == 0) std::fill(taken + 1, taken + count, taken[0]);
-    return taken;
+    In* const taken = reinterpret_cast<In*>(room);
+    for (std::int64_t i = 0; i < count; ++i) taken[i] = *reinterpret_cast<const In*>(from + i * stride);
+  }
+
+  void put(const R* result, char* to, std::int64_t stride, std::int64_t count) const noexcept {
+    if (operands.convert[0] != nullptr) {
+      return operands.convert[0](reinterpret_cast<std::byte*>(to), stride,
+                                 reinterpret_cast<const std::byte*>(result), sizeof(R), count);
+    }
+    for (std::int64_t i = 0; i < count; ++i) *reinterpret_cast<R*>(to + i * stride) = result[i];
   }
 };
 
@@ -156,6 +181,7 @@ plug_status elementwise(const plug::Call& call, const char* name, Layouts layout
   if (layouts == Layouts::kDense) {
     return declined("with this alpha PyTorch rounds otherwise where elements do not lie in a row");
   }
+  if (has_short_rows(operands.loop)) return declined("PyTorch is faster where rows are this short");
   launch_kept(call, name, std::make_unique<StridedElements<Op, R, Ins...>>(operands, op));
   return PLUG_OK;
 }

@@ -67,7 +67,8 @@ plug_status for_each_tensor(const plug::Call& call, const char* name, const Op& 
     const plug_tensor* const tensors[] = {&results[i].raw(), &inputs[i].raw()...};
     const plug_status status = read_operands(call, std::size(tensors), tensors, kDtypes, {}, operands);
     if (status != PLUG_OK) return status;
-    if (!operands.is_dense) return declined("the kernel takes lists of tensors that lie alike, without gaps, in one dtype");
+    if (!operands.is_dense)
+      return declined("the kernel takes lists of tensors that lie alike, without gaps, in one dtype");
     const auto add_item = [&]<std::size_t... I>(std::index_sequence<I...>) {
       work->items.push_back({{reinterpret_cast<T*>(operands.loop.base[0]),
                               {reinterpret_cast<const T*>(operands.loop.base[I + 1])...},
@@ -93,21 +94,23 @@ plug_status with_number(const Results& results, const plug::Scalar& scalar, cons
   });
 }
 
-plug_status add_lists(const plug::Call& call, const auto& results, const auto& self, const plug::Tensors& other,
-                      const plug::Scalar& alpha) {
+plug_status add_lists(const plug::Call& call, const auto& results, const auto& self,
+                      const plug::Tensors& other, const plug::Scalar& alpha) {
   return with_number(results, alpha, [&]<class T>(T by) {
     if (by == 1) return for_each_tensor<T>(call, "sim::foreach_add", Add(), results, self, other);
     return for_each_tensor<T>(call, "sim::foreach_add", AddScaled<T>{by}, results, self, other);
   });
 }
 
-plug_status add_number(const plug::Call& call, const auto& results, const auto& self, const plug::Scalar& scalar) {
+plug_status add_number(const plug::Call& call, const auto& results, const auto& self,
+                       const plug::Scalar& scalar) {
   return with_number(results, scalar, [&]<class T>(T by) {
     return for_each_tensor<T>(call, "sim::foreach_add", AddNumber<T>{by}, results, self);
   });
 }
 
-plug_status mul_number(const plug::Call& call, const auto& results, const auto& self, const plug::Scalar& scalar) {
+plug_status mul_number(const plug::Call& call, const auto& results, const auto& self,
+                       const plug::Scalar& scalar) {
   return with_number(results, scalar, [&]<class T>(T by) {
     return for_each_tensor<T>(call, "sim::foreach_mul", MulNumber<T>{by}, results, self);
   });
@@ -120,11 +123,13 @@ plug_status foreach_add(plug::Call& call, plug::Tensors self, plug::Tensors othe
   return add_lists(call, results, self, other, alpha);
 }
 
-plug_status foreach_add_scalar(plug::Call& call, plug::Tensors self, plug::Scalar scalar, plug::Outs results) {
+plug_status foreach_add_scalar(plug::Call& call, plug::Tensors self, plug::Scalar scalar,
+                               plug::Outs results) {
   return add_number(call, results, self, scalar);
 }
 
-plug_status foreach_mul_scalar(plug::Call& call, plug::Tensors self, plug::Scalar scalar, plug::Outs results) {
+plug_status foreach_mul_scalar(plug::Call& call, plug::Tensors self, plug::Scalar scalar,
+                               plug::Outs results) {
   return mul_number(call, results, self, scalar);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "any.h"
 #include "foreach.h"
 #include "matmul.h"
 #include "nonzero.h"
@@ -70,13 +71,19 @@ constexpr plug::Kernel kList[] = {
     plug::kernel<&ramp>(kRamp, kOwn).with_shapes("each xs"),
 };
 
+constexpr plug_kernels table(const plug_kernel* any) {
+  return {
+      .size = sizeof(plug_kernels),
+      .kernel_size = sizeof(plug_kernel),
+      .count = std::size(kList),
+      .list = kList,
+      .any = any,
+  };
+}
+
 }  // namespace
 
-const plug_kernels kKernels = {
-    .size = sizeof(plug_kernels),
-    .kernel_size = sizeof(plug_kernel),
-    .count = std::size(kList),
-    .list = kList,
-};
+const plug_kernels kKernels = table(nullptr);
+const plug_kernels kKernelsAndAny = table(&kAny);
 
 }  // namespace torchplug::sim

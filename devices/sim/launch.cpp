@@ -10,7 +10,8 @@ plug_tensor usable(const plug_tensor& tensor) {
   plug_tensor made = tensor;
   made.mem = {};
   made.mem.device = PLUG_HOST;
-  if (extent.bytes != 0) made.mem.base = locate(tensor.mem, extent.bytes, extent.first).address - extent.first;
+  if (extent.bytes != 0)
+    made.mem.base = locate(tensor.mem, extent.bytes, extent.first).address - extent.first;
   return made;
 }
 

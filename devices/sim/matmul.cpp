@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kMostOperations = 32 * 32 * 32;
 constexpr std::int64_t kMostColumns = 64;  // of the result, that are computed side by side
 constexpr std::int64_t kMostDepth = 256;
+constexpr std::int64_t kVector = 16;  // columns of the result in registers
 
 struct Matrix {
   float* data = nullptr;
@@ -34,9 +35,10 @@ struct Product {
 
   void operator()() const noexcept {
     const std::int64_t each = std::max<std::int64_t>(rows * columns * depth, 1);
-    share(batch, std::max<std::int64_t>(8 * kMostOperations / each, 1), [this](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) multiply(i);
-    });
+    share(batch, std::max<std::int64_t>(8 * kMostOperations / each, 1),
+          [this](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) multiply(i);
+          });
   }
 
  private:
@@ -52,32 +54,43 @@ struct Product {
   }
 
   // Rows of b are brought together first, filled up to whole vectors: they are read once for each row of a.
-  SIM_INLINE void multiply_columns(const Matrix& to, const Matrix& left, const Matrix& right, std::int64_t from,
-                                   std::int64_t count) const noexcept {
+  SIM_INLINE void multiply_columns(const Matrix& to, const Matrix& left, const Matrix& right,
+                                   std::int64_t from, std::int64_t count) const noexcept {
     alignas(64) float packed[kMostDepth * kMostColumns];
-    const std::int64_t width = (count + 15) / 16 * 16;
+    const std::int64_t width = (count + kVector - 1) / kVector * kVector;
     for (std::int64_t k = 0; k < depth; ++k) {
       float* const row = packed + k * width;
       for (std::int64_t j = 0; j < count; ++j) row[j] = right.at(k, from + j);
       for (std::int64_t j = count; j < width; ++j) row[j] = 0;
     }
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < width; j += 16) {
-        float sums[16] = {};
-        for (std::int64_t k = 0; k < depth; ++k) {
-          const float x = left.at(i, k);
-          const float* const row = packed + k * width + j;
-          for (int lane = 0; lane < 16; ++lane) sums[lane] += x * row[lane];
-        }
-        store(to, i, from + j, sums, std::min<std::int64_t>(16, count - j));
+    for (std::int64_t j = 0; j < width; j += kVector) {
+      const std::int64_t stored = std::min(kVector, count - j);
+      std::int64_t i = 0;
+      for (; i + 4 <= rows; i += 4) multiply_rows<4>(to, left, packed + j, width, i, from + j, stored);
+      for (; i < rows; ++i) multiply_rows<1>(to, left, packed + j, width, i, from + j, stored);
+    }
+  }
+
+  // Several rows at once, so that additions overlap.
+  template <int kRows>
+  SIM_INLINE void multiply_rows(const Matrix& to, const Matrix& left, const float* packed, std::int64_t width,
+                                std::int64_t i, std::int64_t j, std::int64_t count) const noexcept {
+    float sums[kRows][kVector] = {};
+    for (std::int64_t k = 0; k < depth; ++k) {
+      const float* const row = packed + k * width;
+      for (int r = 0; r < kRows; ++r) {
+        const float x = left.at(i + r, k);
+        for (std::int64_t lane = 0; lane < kVector; ++lane) sums[r][lane] += x * row[lane];
       }
     }
+    for (int r = 0; r < kRows; ++r) store(to, i + r, j, sums[r], count);
   }
 
   SIM_INLINE void store(const Matrix& to, std::int64_t i, std::int64_t from, const float* sums,
                         std::int64_t count) const noexcept {
     for (std::int64_t j = 0; j < count; ++j) {
-      const float added = beta != 0 ? beta * bias.at(i, from + j) : 0;  // what it is not multiplied by may be NaN
+      const float added =
+          beta != 0 ? beta * bias.at(i, from + j) : 0;  // what it is not multiplied by may be NaN
       to.at(i, from + j) = alpha * sums[j] + added;
     }
   }
@@ -88,7 +101,8 @@ Matrix matrix_of(const plug_tensor& tensor, const plug_tensor& result) {
   Matrix matrix{static_cast<float*>(plug_address(&tensor.mem))};
   int fits = 1;
   matrix.row = plug_expanded_stride(&tensor, &result, result.ndim - 2, &fits) / std::int64_t{sizeof(float)};
-  matrix.column = plug_expanded_stride(&tensor, &result, result.ndim - 1, &fits) / std::int64_t{sizeof(float)};
+  matrix.column =
+      plug_expanded_stride(&tensor, &result, result.ndim - 1, &fits) / std::int64_t{sizeof(float)};
   return matrix;
 }
 
@@ -121,8 +135,8 @@ plug_status bmm(plug::Call& call, plug::Tensor self, plug::Tensor mat2, plug::Ou
   return PLUG_OK;
 }
 
-plug_status addmm(plug::Call& call, plug::Tensor self, plug::Tensor mat1, plug::Tensor mat2, plug::Scalar beta,
-                  plug::Scalar alpha, plug::Out result) {
+plug_status addmm(plug::Call& call, plug::Tensor self, plug::Tensor mat1, plug::Tensor mat2,
+                  plug::Scalar beta, plug::Scalar alpha, plug::Out result) {
   auto product = product_of(mat1, mat2, result);
   product->bias = matrix_of(usable(self.raw()), result.raw());
   product->alpha = alpha.to<float>();

@@ -34,7 +34,9 @@ template <class T>
 class Search {
  public:
   explicit Search(const plug_tensor& tensor)
-      : data_(static_cast<const char*>(plug_address(&tensor.mem))), ndim_(tensor.ndim), count_(plug_numel(&tensor)) {
+      : data_(static_cast<const char*>(plug_address(&tensor.mem))),
+        ndim_(tensor.ndim),
+        count_(plug_numel(&tensor)) {
     for (std::int32_t d = 0; d < ndim_; ++d) {
       sizes_[static_cast<std::size_t>(d)] = tensor.sizes[d];
       strides_[static_cast<std::size_t>(d)] = tensor.strides[d] * static_cast<std::int64_t>(sizeof(T));
@@ -108,15 +110,16 @@ class Search {
         const T* const row = reinterpret_cast<const T*>(from);
         for (std::int64_t i = 0; i < n; ++i) sum += is_nonzero(row[i]) ? 1 : 0;
       } else {
-        for (std::int64_t i = 0; i < n; ++i) sum += is_nonzero(*reinterpret_cast<const T*>(from + i * stride)) ? 1 : 0;
+        for (std::int64_t i = 0; i < n; ++i)
+          sum += is_nonzero(*reinterpret_cast<const T*>(from + i * stride)) ? 1 : 0;
       }
       found = sum;
     });
     return found;
   }
 
-  // Each index is written, and kept if its element is not 0: cheaper than to ask. No more are written than were
-  // counted, whatever the elements have become.
+  // Each index is written, and kept if its element is not 0: cheaper than to ask. No more are written than
+  // were counted, whatever the elements have become.
   void write_part(std::int64_t part, std::int64_t* to, std::int64_t count) const noexcept {
     const std::int64_t* const end = to + count;
     walk(part, [&](const Index& index, const char* from, std::int64_t stride, std::int64_t n) {
@@ -146,24 +149,30 @@ plug_status search(const plug::Call& call, const plug::Tensor& self, const plug:
   const std::int64_t sizes[] = {count, self.ndim()}, strides[] = {1, count};
   const plug_tensor out = usable(result.shape(PLUG_I64, {sizes, 2}, {strides, 2}).raw());
   if (count == 0 || self.ndim() == 0) return PLUG_OK;
-  // In the order of the stream: the memory may be that of a result that other work still reads.
-  launch(call, "sim::nonzero", [to = static_cast<std::int64_t*>(plug_address(&out.mem)), found = std::move(found)]() noexcept {
+  auto work = [to = static_cast<std::int64_t*>(plug_address(&out.mem)), found = std::move(found)]() noexcept {
     found->write_to(to);
-  });
+  };
+  // The memory may be that of a result that work of another thread, enqueued since, still reads.
+  const Stream& stream = open_device(call.device()).stream(call.stream());
+  if (!stream.is_idle()) {
+    launch(call, "sim::nonzero", std::move(work));
+  } else {
+    run_here(stream, {.kind = PLUG_RECORD_KERNEL, .name = "sim::nonzero"}, work);
+  }
   return PLUG_OK;
 }
 
 }  // namespace
 
 plug_status nonzero(plug::Call& call, plug::Tensor self, plug::Unshaped result) {
-  if (!is_plain(self.raw()) || self.ndim() > kMostDims) return declined("the kernel takes strided tensors of up to 16 dims");
+  if (!is_plain(self.raw()) || self.ndim() > kMostDims)
+    return declined("the kernel takes strided tensors of up to 16 dims");
   const Stream& stream = open_device(call.device()).stream(call.stream());
   if (stream.captures()) return declined("what the elements decide cannot be captured");
   stream.synchronize();
   return plug::visit<bool, float, double, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint8_t,
-                     plug::Half, plug::BFloat16>(self.dtype(), [&](auto type) {
-    return search<typename decltype(type)::type>(call, self, result);
-  });
+                     plug::Half, plug::BFloat16>(
+      self.dtype(), [&](auto type) { return search<typename decltype(type)::type>(call, self, result); });
 }
 
 }  // namespace torchplug::sim

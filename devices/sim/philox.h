@@ -19,32 +19,31 @@ struct PhiloxNumbers {
   alignas(64) std::uint32_t words[4][kPhiloxBlocks];
 };
 
-// Group `index` of the call's numbers.
+// Group `index` of the call's numbers. Numbers lie in words of 64 bits, of which the upper half is not
+// heeded: the products need it, and so vectors of them are the product of two vectors.
 inline SIM_INLINE void draw(const Draws& draws, std::uint64_t index, PhiloxNumbers& numbers) {
-  auto& [a, b, c, d] = numbers.words;
+  using Words = std::uint64_t __attribute__((vector_size(8 * kPhiloxBlocks)));
+  constexpr std::uint64_t kLower = 0xFFFFFFFF;
   const std::uint64_t first = draws.offset / 4 + index * kPhiloxBlocks;
-  for (int i = 0; i < kPhiloxBlocks; ++i) {
-    const std::uint64_t block = first + static_cast<std::uint64_t>(i);
-    a[i] = static_cast<std::uint32_t>(block);
-    b[i] = static_cast<std::uint32_t>(block >> 32);
-    c[i] = 0;
-    d[i] = 0;
-  }
-  auto key = static_cast<std::uint32_t>(draws.seed);
-  auto other_key = static_cast<std::uint32_t>(draws.seed >> 32);
+  Words a, b, c{}, d{};
+  for (int i = 0; i < kPhiloxBlocks; ++i) a[i] = first + static_cast<std::uint64_t>(i);
+  b = a >> 32;
+  std::uint64_t key = draws.seed & kLower, other_key = draws.seed >> 32;
   for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < kPhiloxBlocks; ++i) {
-      const std::uint64_t left = std::uint64_t{0xD2511F53} * a[i];
-      const std::uint64_t right = std::uint64_t{0xCD9E8D57} * c[i];
-      const std::uint32_t next_a = static_cast<std::uint32_t>(right >> 32) ^ b[i] ^ key;
-      const std::uint32_t next_c = static_cast<std::uint32_t>(left >> 32) ^ d[i] ^ other_key;
-      b[i] = static_cast<std::uint32_t>(right);
-      d[i] = static_cast<std::uint32_t>(left);
-      a[i] = next_a;
-      c[i] = next_c;
-    }
+    const Words left = (a & kLower) * std::uint64_t{0xD2511F53};
+    const Words right = (c & kLower) * std::uint64_t{0xCD9E8D57};
+    a = (right >> 32) ^ b ^ key;
+    c = (left >> 32) ^ d ^ other_key;
+    b = right;
+    d = left;
     key += 0x9E3779B9;
     other_key += 0xBB67AE85;
+  }
+  for (int i = 0; i < kPhiloxBlocks; ++i) {
+    numbers.words[0][i] = static_cast<std::uint32_t>(a[i]);
+    numbers.words[1][i] = static_cast<std::uint32_t>(b[i]);
+    numbers.words[2][i] = static_cast<std::uint32_t>(c[i]);
+    numbers.words[3][i] = static_cast<std::uint32_t>(d[i]);
   }
 }
 

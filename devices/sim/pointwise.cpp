@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kNoType = "the kernel does not compute in this dtype";
 
+constexpr std::int64_t kMostHalves = 8192;
+
 bool is_half(plug_dtype dtype) { return dtype == PLUG_F16 || dtype == PLUG_BF16; }
 
 template <class... Tensors>
@@ -42,8 +44,11 @@ plug_status in_compute_type(const plug::Call& call, const Body& body, const plug
     case PLUG_F16:
     case PLUG_BF16:
       // PyTorch rounds to 16 bits in between, unless that is what all of them have.
-      if (are_all(call.compute(), result, inputs...)) return body(Types<float>{{call.compute()}});
-      return declined("of floats with 16 bits the kernel takes those of one dtype");
+      if (!are_all(call.compute(), result, inputs...)) {
+        return declined("of floats with 16 bits the kernel takes those of one dtype");
+      }
+      if (result.numel() > kMostHalves) return declined("PyTorch is faster with this many floats of 16 bits");
+      return body(Types<float>{{call.compute()}});
     default: return declined(kNoType);
   }
 }
@@ -63,7 +68,8 @@ plug_status pointwise(const plug::Call& call, const char* name, const Op& op, co
 
 // self + sign * alpha * other.
 plug_status add_scaled(const plug::Call& call, const char* name, const plug::Tensor& self,
-                       const plug::Tensor& other, const plug::Scalar& alpha, int sign, const plug::Out& result) {
+                       const plug::Tensor& other, const plug::Scalar& alpha, int sign,
+                       const plug::Out& result) {
   const auto body = [&](auto types) -> plug_status {
     using T = typename decltype(types)::type;
     const std::optional<T> factor = exact<T>(alpha.raw());
@@ -71,8 +77,9 @@ plug_status add_scaled(const plug::Call& call, const char* name, const plug::Ten
     const auto launch_with = [&](const auto& op, Layouts layouts) {
       return elementwise<T, T, T>(call, name, layouts, types.rounding, op, result, self, other);
     };
-    if (*factor == T{1} && sign > 0) return launch_with(Add(), Layouts::kAny);
-    if (*factor == T{1}) return launch_with(Sub(), Layouts::kAny);
+    if (*factor == T{1}) {
+      return sign > 0 ? launch_with(Add(), Layouts::kAny) : launch_with(Sub(), Layouts::kAny);
+    }
     if (is_half(call.compute())) return declined("of floats with 16 bits the kernel takes no alpha");
     const T by = sign > 0 ? *factor : Neg()(*factor);
     const Layouts layouts = std::is_integral_v<T> ? Layouts::kAny : Layouts::kDense;
@@ -87,6 +94,7 @@ plug_status scale_half(const plug::Call& call, const char* name, const auto& op,
   if (!are_all(call.compute(), self, result)) {
     return declined("of floats with 16 bits the kernel takes those of one dtype");
   }
+  if (result.numel() > kMostHalves) return declined("PyTorch is faster with this many floats of 16 bits");
   return elementwise<float, float, float>(call, name, Layouts::kAny, {}, op, result, self, number);
 }
 

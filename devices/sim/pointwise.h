@@ -6,8 +6,10 @@
 
 namespace torchplug::sim {
 
-plug_status add(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Scalar alpha, plug::Out result);
-plug_status sub(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Scalar alpha, plug::Out result);
+plug_status add(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Scalar alpha,
+                plug::Out result);
+plug_status sub(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Scalar alpha,
+                plug::Out result);
 plug_status mul(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Out result);
 plug_status div(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Out result);
 plug_status maximum(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Out result);

@@ -24,7 +24,8 @@ SIM_INLINE inline void to_unit(const PhiloxNumbers& numbers, T* unit) {
       if constexpr (sizeof(T) == 4) {
         *unit++ = static_cast<float>(static_cast<std::int32_t>(numbers.words[word][i] >> 8)) * 0x1p-24F;
       } else {
-        const std::uint64_t bits = std::uint64_t{numbers.words[word][i]} << 21 | numbers.words[word + 1][i] >> 11;
+        const std::uint64_t bits =
+            std::uint64_t{numbers.words[word][i]} << 21 | numbers.words[word + 1][i] >> 11;
         *unit++ = static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-53;
       }
     }
@@ -92,9 +93,10 @@ plug_status fill(const plug::Call& call, const char* name, const plug::Out& resu
   if (rng.location.base != nullptr) {
     moved = reinterpret_cast<const std::uint64_t*>(locate(rng.location, 2 * sizeof *moved).address);
   }
-  launch_kept(call, name,
-              std::make_unique<Fill<T, Distribution>>(Fill<T, Distribution>{
-                  static_cast<T*>(plug_address(&to.mem)), count, {rng.seed, rng.offset}, moved, distribution}));
+  launch_kept(
+      call, name,
+      std::make_unique<Fill<T, Distribution>>(Fill<T, Distribution>{
+          static_cast<T*>(plug_address(&to.mem)), count, {rng.seed, rng.offset}, moved, distribution}));
   return PLUG_OK;
 }
 

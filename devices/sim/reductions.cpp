@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -24,6 +25,10 @@ struct Total {
 
   static constexpr A start() { return 0; }
   template <class T>
+  static T neutral() {
+    return T();
+  }
+  template <class T>
   static SIM_INLINE A step(A sum, T x) {
     return static_cast<A>(wrapping(sum) + wrapping(static_cast<A>(x)));
   }
@@ -41,6 +46,10 @@ struct Most {
   static constexpr A start() {
     return std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity()
                                                 : std::numeric_limits<A>::lowest();
+  }
+  template <class T>
+  static T neutral() {
+    return start();
   }
   static SIM_INLINE A step(A most, A x) { return Maximum()(most, x); }
   static SIM_INLINE A join(A a, A b) { return Maximum()(a, b); }
@@ -66,11 +75,12 @@ class Reduction {
   void operator()() noexcept {
     if (parts_ > 1) return run_in_parts();
     const std::int64_t each = std::max<std::int64_t>(reduced().count, 1);
-    share(kept().count, std::max<std::int64_t>(kGrain / each, 1), [this](std::int64_t begin, std::int64_t end) {
-      visit(begin, end, 0, reduced().count, [this](char* result, std::int64_t /*place*/, A value) {
-        *reinterpret_cast<R*>(result) = static_cast<R>(fold_.finish(value));
-      });
-    });
+    share(kept().count, std::max<std::int64_t>(kGrain / each, 1),
+          [this](std::int64_t begin, std::int64_t end) {
+            visit(begin, end, 0, reduced().count, [this](char* result, std::int64_t /*place*/, A value) {
+              *reinterpret_cast<R*>(result) = static_cast<R>(fold_.finish(value));
+            });
+          });
   }
 
  private:
@@ -92,7 +102,8 @@ class Reduction {
       for (std::int64_t i = 0; i < rows.n; ++i) {
         A value = fold_.start();
         for (std::int64_t part = 0; part < parts_; ++part) {
-          value = Fold::join(value, partial_[static_cast<std::size_t>(part * kept().count + rows.position + i)]);
+          value =
+              Fold::join(value, partial_[static_cast<std::size_t>(part * kept().count + rows.position + i)]);
         }
         *reinterpret_cast<R*>(rows.data[0] + i * rows.strides[0]) = static_cast<R>(fold_.finish(value));
       }
@@ -150,11 +161,18 @@ class Reduction {
       for (A& lane : lanes) lane = Fold::start();
       std::int64_t i = 0;
       for (; i + kLanes <= count; i += kLanes) {
-        for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Fold::step(lanes[lane], elements[i + lane]);
+        for (std::int64_t lane = 0; lane < kLanes; ++lane)
+          lanes[lane] = Fold::step(lanes[lane], elements[i + lane]);
       }
-      for (std::int64_t lane = 0; i < count; ++i, ++lane) lanes[lane] = Fold::step(lanes[lane], elements[i]);
+      if (i < count) {  // the rest, filled up with what changes nothing
+        T rest[kLanes];
+        for (T& element : rest) element = Fold::template neutral<T>();
+        std::copy(elements + i, elements + count, rest);
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Fold::step(lanes[lane], rest[lane]);
+      }
       for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
-        for (std::int64_t lane = 0; lane < half; ++lane) lanes[lane] = Fold::join(lanes[lane], lanes[lane + half]);
+        for (std::int64_t lane = 0; lane < half; ++lane)
+          lanes[lane] = Fold::join(lanes[lane], lanes[lane + half]);
       }
       value = lanes[0];
     });
@@ -162,7 +180,8 @@ class Reduction {
   }
 
   // Results that are neighbours, as their elements are: added up side by side.
-  void fold_columns(char* input, std::int64_t count, std::int64_t from, std::int64_t to, A* values) const noexcept {
+  void fold_columns(char* input, std::int64_t count, std::int64_t from, std::int64_t to,
+                    A* values) const noexcept {
     std::fill(values, values + count, Fold::start());
     char* const base[] = {input};
     plug_runs runs;
@@ -184,6 +203,18 @@ class Reduction {
   std::vector<A> partial_;  // of part p and result i at p * results + i
 };
 
+// Whether more time would go into finding elements than into adding them up: neither what becomes one result
+// nor what becomes neighbours lies in a row that is worth it.
+bool has_short_runs(const plug_reduction& loops) {
+  constexpr std::int64_t kShortRun = 512, kShortRow = 32, kFew = 1024;
+  const std::int64_t run = loops.reduced.sizes[loops.reduced.ndim - 1];
+  const std::int64_t row = loops.kept.sizes[loops.kept.ndim - 1];
+  const bool is_dense = std::abs(loops.reduced.strides[loops.reduced.ndim - 1][0]) <=
+                        std::abs(loops.kept.strides[loops.kept.ndim - 1][1]);
+  const bool is_short = is_dense ? run < kShortRun : row < kShortRow;
+  return loops.kept.count * loops.reduced.count > kFew && is_short;
+}
+
 template <class T, class R, class Fold>
 plug_status reduce(const plug::Call& call, const char* name, const plug::Tensor& self, const plug_value& dims,
                    const Fold& fold, const plug::Out& result) {
@@ -193,6 +224,7 @@ plug_status reduce(const plug::Call& call, const char* name, const plug::Tensor&
   if (plug_reduction_make(&loops, 1, 1, tensors, &dims, 0) != PLUG_OK) {
     return declined("the kernel cannot reduce these dims");
   }
+  if (has_short_runs(loops)) return declined("PyTorch is faster where so few elements lie in a row");
   launch_kept(call, name, std::make_unique<Reduction<Fold, T, R>>(loops, fold));
   return PLUG_OK;
 }
@@ -219,8 +251,10 @@ plug_status total(const plug::Call& call, const char* name, const plug::Tensor& 
   if (from == PLUG_BF16 && to == PLUG_BF16) {
     return reduced.template operator()<plug::BFloat16, plug::BFloat16, float>();
   }
-  if (from == PLUG_I64 && to == PLUG_I64) return reduced.template operator()<std::int64_t, std::int64_t, std::int64_t>();
-  if (from == PLUG_I32 && to == PLUG_I64) return reduced.template operator()<std::int32_t, std::int64_t, std::int64_t>();
+  if (from == PLUG_I64 && to == PLUG_I64)
+    return reduced.template operator()<std::int64_t, std::int64_t, std::int64_t>();
+  if (from == PLUG_I32 && to == PLUG_I64)
+    return reduced.template operator()<std::int32_t, std::int64_t, std::int64_t>();
   return declined("the kernel adds up float32, float64, bfloat16, int32 and int64");
 }
 

@@ -368,7 +368,8 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
     const Options options = read_options(*host);
     the_module.profiler = options.profiler ? &kProfiler : nullptr;
     the_module.runtime = options.captures ? &kRuntime : &kRuntimeWithoutCapture;
-    the_module.kernels = options.kernels ? &kKernels : nullptr;
+    the_module.kernels = options.any ? &kKernelsAndAny : &kKernels;
+    if (!options.kernels) the_module.kernels = nullptr;
     make_devices(options);
     *module = &the_module;
   });
