@@ -1,30 +1,17 @@
 #pragma once
 // How the plugin fails: code inside throws Failure, and guarded() at each function of the
 // interface turns whatever was thrown into a plug_status and one sentence for the host.
-// Any thread may use all of it once set_host() has been called.
+// Any thread may use all of it once the entry point has set plug::host.
 
-#include <exception>
 #include <locale>
 #include <sstream>
-#include <string>
-#include <type_traits>
-#include <utility>
 
-#include "torchplug/plug.h"
+#include "torchplug/plug.hpp"
 
 namespace torchplug::sim {
 
-class Failure : public std::exception {
- public:
-  Failure(plug_status status, std::string message) : status_(status), message_(std::move(message)) {}
-
-  plug_status status() const noexcept { return status_; }
-  const char* what() const noexcept override { return message_.c_str(); }
-
- private:
-  plug_status status_;
-  std::string message_;
-};
+using plug::Failure;
+using plug::guarded;
 
 // Throws a Failure whose sentence is the parts strung together.
 template <class... Parts>
@@ -35,26 +22,10 @@ template <class... Parts>
   throw Failure(status, sentence.str());
 }
 
-// Borrowed until the process ends.
-void set_host(const plug_host* host) noexcept;
-const plug_host& host() noexcept;
+// What a kernel returns to send its call another way, before it has done anything: the ledger shows why.
+// An exception would cost more than many a call that is declined.
+inline plug_status declined(const char* why) noexcept { return plug::fail(PLUG_UNSUPPORTED, why); }
 
-// Only inside a catch block.
-plug_status answer_current_exception() noexcept;
-
-// Runs one function of the interface: no exception leaves it.
-template <class Body>
-plug_status guarded(const Body& body) noexcept {
-  try {
-    if constexpr (std::is_void_v<std::invoke_result_t<const Body&>>) {
-      body();
-      return PLUG_OK;
-    } else {
-      return body();
-    }
-  } catch (...) {
-    return answer_current_exception();
-  }
-}
+inline const plug_host& host() noexcept { return *plug::host; }
 
 }  // namespace torchplug::sim

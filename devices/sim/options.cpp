@@ -81,6 +81,7 @@ Options read_options(const plug_host& host) {
   if (const char* kernels = host.option(&host, "sim.kernels")) {
     options.kernels = parse_switch("TORCHPLUG_SIM_KERNELS", kernels);
   }
+  if (const char* any = host.option(&host, "sim.any")) options.any = parse_switch("TORCHPLUG_SIM_ANY", any);
   options.memory -= options.memory % Arena::kAlignment;
   return options;
 }

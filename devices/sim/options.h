@@ -1,6 +1,6 @@
 #pragma once
 // What the user may set: TORCHPLUG_SIM_DEVICES, TORCHPLUG_SIM_MEMORY, TORCHPLUG_SIM_PROFILER,
-// TORCHPLUG_SIM_CAPTURE and TORCHPLUG_SIM_KERNELS.
+// TORCHPLUG_SIM_CAPTURE, TORCHPLUG_SIM_KERNELS and TORCHPLUG_SIM_ANY.
 // Read once, by the entry point.
 
 #include <cstdint>
@@ -15,6 +15,7 @@ struct Options {
   bool profiler = true;      // off: the host has to time by events
   bool captures = true;      // false: a plugin without the functions that record and replay
   bool kernels = true;       // off: the host borrows every operator
+  bool any = false;          // on: a kernel is asked for every other operator too
 };
 
 // Fails with PLUG_INVALID and a sentence that names the setting and what it may be.

@@ -1,129 +1,161 @@
 #include "pointwise.h"
 
-#include <algorithm>
-#include <cstring>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
 
-#include "location.h"
-#include "strided_copy.h"
+#include "arithmetic.h"
+#include "elementwise.h"
+#include "scalar.h"
 
 namespace torchplug::sim {
 namespace {
 
-bool has_gaps(const plug_tensor& tensor) {
-  std::int64_t count = 1;
-  std::int64_t last = 0;
-  for (std::int32_t d = 0; d < tensor.ndim; ++d) {
-    count *= tensor.sizes[d];
-    last += (tensor.sizes[d] - 1) * tensor.strides[d];
-  }
-  return last + 1 != count;  // no two elements of a result share a place
+constexpr const char* kNoType = "the kernel does not compute in this dtype";
+
+constexpr std::int64_t kMostHalves = 8192;
+
+bool is_half(plug_dtype dtype) { return dtype == PLUG_F16 || dtype == PLUG_BF16; }
+
+template <class... Tensors>
+bool are_all(plug_dtype dtype, const Tensors&... tensors) {
+  return ((tensors.is_on_host() || tensors.dtype() == dtype) && ...);
 }
 
-bool lies_like(const plug_tensor& tensor, const plug_tensor& result) {
-  if (tensor.mem.device == PLUG_HOST || tensor.ndim != result.ndim) return false;
-  for (std::int32_t d = 0; d < result.ndim; ++d) {
-    if (tensor.sizes[d] != result.sizes[d]) return false;
-    if (tensor.strides[d] != result.strides[d] && result.sizes[d] != 1) return false;
-  }
-  return true;
-}
-
-std::uint64_t dense_bytes(const plug_tensor& tensor) {
-  std::uint64_t bytes = PLUG_DTYPE_BYTES(tensor.dtype);
-  for (std::int32_t d = 0; d < tensor.ndim; ++d) bytes *= static_cast<std::uint64_t>(tensor.sizes[d]);
-  return bytes;
-}
-
-// The address of element [0, 0, ...].
+// What the C++ type is that the elements are computed in, and what becomes of numbers.
 template <class T>
-T* address_of(const plug_tensor& tensor) {
-  const Extent extent = extent_of(tensor);
-  return reinterpret_cast<T*>(locate(tensor.mem, extent.bytes, extent.first).address - extent.first);
+struct Types {
+  using type = T;
+  Rounding rounding;
+};
+
+// Calls body(Types<T>) for call.compute(): itself, or float32 for floats of 16 bits.
+template <class Body, class... Tensors>
+plug_status in_compute_type(const plug::Call& call, const Body& body, const plug::Out& result,
+                            const Tensors&... inputs) {
+  switch (call.compute()) {
+    case PLUG_F32: return body(Types<float>{});
+    case PLUG_F64: return body(Types<double>{});
+    case PLUG_I64: return body(Types<std::int64_t>{});
+    case PLUG_I32: return body(Types<std::int32_t>{});
+    case PLUG_I16: return body(Types<std::int16_t>{});
+    case PLUG_I8: return body(Types<std::int8_t>{});
+    case PLUG_U8: return body(Types<std::uint8_t>{});
+    case PLUG_F16:
+    case PLUG_BF16:
+      // PyTorch rounds to 16 bits in between, unless that is what all of them have.
+      if (!are_all(call.compute(), result, inputs...)) {
+        return declined("of floats with 16 bits the kernel takes those of one dtype");
+      }
+      if (result.numel() > kMostHalves) return declined("PyTorch is faster with this many floats of 16 bits");
+      return body(Types<float>{{call.compute()}});
+    default: return declined(kNoType);
+  }
 }
 
-// Of a tensor that may need expanding along dimension `d` of `result`.
-std::int64_t stride_of(const plug_tensor& tensor, const plug_tensor& result, std::int32_t d) {
-  const std::int32_t own = d - (result.ndim - tensor.ndim);
-  return own < 0 || tensor.sizes[own] == 1 ? 0 : tensor.strides[own];
+template <class Op, class... Tensors>
+plug_status pointwise(const plug::Call& call, const char* name, const Op& op, const plug::Out& result,
+                      const Tensors&... inputs) {
+  const auto body = [&](auto types) -> plug_status {
+    using T = typename decltype(types)::type;
+    const auto launch_in = [&]<class... Ts>(plug::Type<Ts>... /*one for each input*/) {
+      return elementwise<T, Ts...>(call, name, Layouts::kAny, types.rounding, op, result, inputs...);
+    };
+    return launch_in(std::conditional_t<true, plug::Type<T>, Tensors>()...);
+  };
+  return in_compute_type(call, body, result, inputs...);
 }
 
-template <class From, class To>
-To read(const plug_tensor& number) {
-  From value;
-  std::memcpy(&value, static_cast<const std::byte*>(number.mem.base) + number.mem.offset, sizeof value);
-  return static_cast<To>(value);
+// self + sign * alpha * other.
+plug_status add_scaled(const plug::Call& call, const char* name, const plug::Tensor& self,
+                       const plug::Tensor& other, const plug::Scalar& alpha, int sign,
+                       const plug::Out& result) {
+  const auto body = [&](auto types) -> plug_status {
+    using T = typename decltype(types)::type;
+    const std::optional<T> factor = exact<T>(alpha.raw());
+    if (!factor) return declined("PyTorch does not convert this alpha to the dtype of the elements");
+    const auto launch_with = [&](const auto& op, Layouts layouts) {
+      return elementwise<T, T, T>(call, name, layouts, types.rounding, op, result, self, other);
+    };
+    if (*factor == T{1}) {
+      return sign > 0 ? launch_with(Add(), Layouts::kAny) : launch_with(Sub(), Layouts::kAny);
+    }
+    if (is_half(call.compute())) return declined("of floats with 16 bits the kernel takes no alpha");
+    const T by = sign > 0 ? *factor : Neg()(*factor);
+    const Layouts layouts = std::is_integral_v<T> ? Layouts::kAny : Layouts::kDense;
+    return launch_with(AddScaled<T>{by}, layouts);
+  };
+  return in_compute_type(call, body, result, self, other);
 }
 
-// As PyTorch converts it to the dtype in which it computes.
-template <class T>
-T read_number(const plug_tensor& number) {
-  if (number.dtype == PLUG_F32) return read<float, T>(number);
-  return number.dtype == PLUG_F64 ? read<double, T>(number) : read<std::int64_t, T>(number);
+// PyTorch multiplies and divides floats of 16 bits by a number that it does not round first.
+plug_status scale_half(const plug::Call& call, const char* name, const auto& op, const plug::Tensor& self,
+                       const plug::Tensor& number, const plug::Out& result) {
+  if (!are_all(call.compute(), self, result)) {
+    return declined("of floats with 16 bits the kernel takes those of one dtype");
+  }
+  if (result.numel() > kMostHalves) return declined("PyTorch is faster with this many floats of 16 bits");
+  return elementwise<float, float, float>(call, name, Layouts::kAny, {}, op, result, self, number);
+}
+
+bool is_half_by_number(const plug::Call& call, const plug::Tensor& self, const plug::Tensor& other) {
+  return is_half(call.compute()) && other.is_on_host() && !self.is_on_host();
 }
 
 }  // namespace
 
-bool is_number(const plug_tensor& tensor) {
-  const bool is_known = tensor.dtype == PLUG_F32 || tensor.dtype == PLUG_F64 || tensor.dtype == PLUG_I64;
-  return tensor.mem.device == PLUG_HOST && tensor.ndim == 0 && is_known;
+plug_status add(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Scalar alpha,
+                plug::Out result) {
+  return add_scaled(call, "sim::add", self, other, alpha, 1, result);
 }
 
-bool lie_alike(const plug_tensor& result, const plug_tensor& a, const plug_tensor& b) {
-  return lies_like(a, result) && (&a == &b || lies_like(b, result)) && !has_gaps(result);
+plug_status sub(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Scalar alpha,
+                plug::Out result) {
+  return add_scaled(call, "sim::sub", self, other, alpha, -1, result);
 }
 
-template <class T>
-DenseOperands<T> dense_operands(const plug_tensor& result, const plug_tensor& a, const plug_tensor& b) {
-  const std::uint64_t bytes = dense_bytes(result);
-  const auto address = [&](const plug_tensor& tensor) {
-    return reinterpret_cast<T*>(locate(tensor.mem, bytes).address);
-  };
-  return {address(result), address(a), address(b), static_cast<std::int64_t>(bytes / sizeof(T))};
+plug_status mul(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Out result) {
+  if (is_half_by_number(call, self, other)) return scale_half(call, "sim::mul", Mul(), self, other, result);
+  return pointwise(call, "sim::mul", Mul(), result, self, other);
 }
 
-template <class T>
-StridedOperands<T>::StridedOperands(const plug_tensor& result, const plug_tensor& a, const plug_tensor& b)
-    : result_(address_of<T>(result)), inputs_{take_input(0, a), take_input(1, b)} {
-  dimensions_.reserve(static_cast<std::size_t>(result.ndim) + 1);
-  for (std::int32_t d = 0; d < result.ndim; ++d) {
-    if (result.sizes[d] == 1) continue;
-    dimensions_.push_back(
-        {result.sizes[d], result.strides[d], stride_of(a, result, d), stride_of(b, result, d)});
+plug_status div(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Out result) {
+  if (is_half_by_number(call, self, other)) return scale_half(call, "sim::div", Div(), self, other, result);
+  switch (call.compute()) {
+    case PLUG_F32:
+    case PLUG_F64:
+    case PLUG_F16:
+    case PLUG_BF16: return pointwise(call, "sim::div", Div(), result, self, other);
+    default: return declined(kNoType);
   }
-  join_dimensions();
 }
 
-template <class T>
-const T* StridedOperands<T>::take_input(std::size_t index, const plug_tensor& input) {
-  if (input.mem.device != PLUG_HOST) return address_of<T>(input);
-  numbers_[index] = read_number<T>(input);
-  return &numbers_[index];
+plug_status maximum(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Out result) {
+  return pointwise(call, "sim::maximum", Maximum(), result, self, other);
 }
 
-template <class T>
-void StridedOperands<T>::join_dimensions() {
-  std::sort(dimensions_.begin(), dimensions_.end(),
-            [](const Dimension& x, const Dimension& y) { return x.result > y.result; });
-  const auto goes_on = [](const Dimension& outer, const Dimension& inner) {
-    return outer.result == inner.size * inner.result && outer.a == inner.size * inner.a &&
-           outer.b == inner.size * inner.b;
+plug_status minimum(plug::Call& call, plug::Tensor self, plug::Tensor other, plug::Out result) {
+  return pointwise(call, "sim::minimum", Minimum(), result, self, other);
+}
+
+plug_status relu(plug::Call& call, plug::Tensor self, plug::Out result) {
+  return pointwise(call, "sim::relu", Relu(), result, self);
+}
+
+plug_status neg(plug::Call& call, plug::Tensor self, plug::Out result) {
+  return pointwise(call, "sim::neg", Neg(), result, self);
+}
+
+plug_status where(plug::Call& call, plug::Tensor condition, plug::Tensor self, plug::Tensor other,
+                  plug::Out result) {
+  if (condition.dtype() != PLUG_BOOL) return declined("the kernel takes a condition of bool");
+  const auto body = [&](auto type) {
+    using T = typename decltype(type)::type;
+    return elementwise<T, bool, T, T>(call, "sim::where", Layouts::kAny, {}, Where(), result, condition, self,
+                                      other);
   };
-  std::size_t kept = 0;
-  for (std::size_t d = 1; d < dimensions_.size(); ++d) {
-    Dimension& outer = dimensions_[kept];
-    const Dimension inner = dimensions_[d];
-    if (goes_on(outer, inner)) {
-      outer = {outer.size * inner.size, inner.result, inner.a, inner.b};
-    } else {
-      dimensions_[++kept] = inner;
-    }
-  }
-  dimensions_.resize(kept + 1, {1, 1, 1, 1});
+  return plug::visit<float, double, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint8_t, bool,
+                     plug::Half, plug::BFloat16>(result.dtype(), body);
 }
-
-template DenseOperands<float> dense_operands(const plug_tensor&, const plug_tensor&, const plug_tensor&);
-template DenseOperands<double> dense_operands(const plug_tensor&, const plug_tensor&, const plug_tensor&);
-template class StridedOperands<float>;
-template class StridedOperands<double>;
 
 }  // namespace torchplug::sim

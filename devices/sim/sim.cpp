@@ -363,12 +363,13 @@ constexpr plug_runtime kRuntimeWithoutCapture = [] {
 
 plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** module) {
   using namespace torchplug::sim;
-  set_host(host);
+  plug::host = host;
   return guarded([&] {
     const Options options = read_options(*host);
     the_module.profiler = options.profiler ? &kProfiler : nullptr;
     the_module.runtime = options.captures ? &kRuntime : &kRuntimeWithoutCapture;
-    the_module.kernels = options.kernels ? &kKernels : nullptr;
+    the_module.kernels = options.any ? &kKernelsAndAny : &kKernels;
+    if (!options.kernels) the_module.kernels = nullptr;
     make_devices(options);
     *module = &the_module;
   });

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -87,6 +88,8 @@ plug_status guarded(Body &&body) noexcept {
     }
   } catch (const Failure &failure) {
     return plug::fail(failure.status(), failure.what());
+  } catch (const std::bad_alloc &) {
+    return plug::fail(PLUG_NO_MEMORY, "the plugin ran out of host memory");
   } catch (const std::exception &error) {
     return plug::fail(PLUG_INTERNAL, error.what());
   } catch (...) {
@@ -129,11 +132,15 @@ struct Type {
   using type = T;
 };
 
-// Calls body(Type<T>()) for that T of Ts whose dtype it is.
-template <class... Ts, class Body>
-void visit(plug_dtype dtype, Body &&body) {
-  const bool is_found = ((dtype == dtype_of<Ts>() && (body(Type<Ts>()), true)) || ...);
-  if (!is_found) decline("the kernel has no code for this dtype");
+// What body(Type<T>()) returns for that T of the types whose dtype it is.
+template <class T, class... Others, class Body>
+auto visit(plug_dtype dtype, Body &&body) {
+  if (dtype == dtype_of<T>()) return body(Type<T>());
+  if constexpr (sizeof...(Others) > 0) {
+    return visit<Others...>(dtype, body);
+  } else {
+    decline("the kernel has no code for this dtype");
+  }
 }
 
 template <class T>

@@ -9,5 +9,6 @@ options = {
     "TORCHPLUG_SIM_MEMORY": "bytes of each, such as 64M or 2G; half of the host's memory without it",
     "TORCHPLUG_SIM_PROFILER": "off: no profiler of its own, so that torchplug times work by events",
     "TORCHPLUG_SIM_KERNELS": "off: no kernels, so that the CPU computes everything",
+    "TORCHPLUG_SIM_ANY": "on: a kernel is asked for every operator that has none of its own",
     "TORCHPLUG_SIM_CAPTURE": "off: no capture of its own, so that torchplug records and replays graphs",
 }
