@@ -11,7 +11,7 @@
 #include "plugin/layers/emulated_capture.h"
 #include "runtime/capture.h"
 #include "runtime/host_map.h"
-#include "runtime/sequence.h"
+#include "plugin/sequence.h"
 #include "runtime/stream.h"
 
 namespace torchplug::runtime {
