@@ -92,7 +92,7 @@ demo: build
 	$(BIN)/python -m torchplug.demo
 
 bench: build
-	$(BIN)/cmake --build build --target direct any operators allocator
+	$(BIN)/cmake --build build --target direct direct_any operators allocator
 	$(BIN)/python -m benchmarks
 
 # Each file by itself, as it is not compiled otherwise.

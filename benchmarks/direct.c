@@ -1,8 +1,8 @@
 /* direct.c - the device that small operators are measured on: synchronous, with memory that the host can
 ** reach, kernels for relu and add, and the same two as operators of its own. What remains of a call is what
-** torchplug itself costs. Compiled with DIRECT_ANY it is the device `any`, which has a kernel for any
-*operator
-** too, and takes neg and sub by it. */
+** torchplug itself costs. With DIRECT_ANY it is the device `direct_any`: it has a kernel for any operator
+*too,
+** and takes neg and sub by it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ static plug_status add(const plug_call* call) {
 }
 
 #ifdef DIRECT_ANY
-#define NAME "any"
+#define NAME "direct_any"
 
 static plug_status neg(const plug_call* call) {
   const plug_tensor* in = call->args[0].as.tensors;

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from torchplug.bench import rows
 from torchplug.bench.rows import Group
 
-DEVICES = ("direct", "any", "sim", "hello")
+DEVICES = ("direct", "direct_any", "sim", "hello")
 
 
 class Target(NamedTuple):
@@ -64,7 +64,7 @@ TARGETS = (
     ),
     Target(
         beside("any", "kernel for any operator over a bound one", ("neg", "sub")),
-        "any",
+        "direct_any",
         1.3,
         1.6,
         way="any",

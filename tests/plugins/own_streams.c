@@ -9,12 +9,14 @@ struct work {
 };
 
 static float *data_of(const plug_tensor *tensor) {
-  return (float *)((char *)tensor->mem.base + tensor->mem.offset);
+  void *view = NULL;
+  const plug_status status = sim.host_view(tensor->mem.device, tensor->mem.base, &view);
+  return status == PLUG_OK ? (float *)((char *)view + tensor->mem.offset) : NULL;
 }
 
 static void double_each(void *arg, plug_status status) {
   const struct work *work = arg;
-  if (status != PLUG_OK) return;
+  if (status != PLUG_OK || !work->x || !work->y) return;
   for (int64_t i = 0; i < work->count; i++) work->y[i] = 2 * work->x[i];
 }
 
