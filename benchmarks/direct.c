@@ -1,7 +1,6 @@
 /* direct.c - the device that small operators are measured on: synchronous, with memory that the host can
 ** reach, kernels for relu and add, and the same two as operators of its own. What remains of a call is what
-** torchplug itself costs. With DIRECT_ANY it is the device `direct_any`: it has a kernel for any operator
-*too,
+** torchplug itself costs. With DIRECT_ANY it is the device `direct_any`: it has a kernel for any operator,
 ** and takes neg and sub by it. */
 #include <stdlib.h>
 #include <string.h>
