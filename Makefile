@@ -75,7 +75,8 @@ check: build setup-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict torchplug benchmarks
-	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
+	@echo "clang-format of $(words $(CPP_FILES)) files"
+	@$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
 test: check wheel
 	$(compile_tests)
@@ -91,7 +92,7 @@ demo: build
 	$(BIN)/python -m torchplug.demo
 
 bench: build
-	$(BIN)/cmake --build build --target direct operators allocator
+	$(BIN)/cmake --build build --target direct direct_any operators allocator
 	$(BIN)/python -m benchmarks
 
 # Each file by itself, as it is not compiled otherwise.

@@ -1,2 +1,2 @@
-"""`python -m benchmarks`, which `make bench` runs: what torchplug costs, on three devices, from Python and from
+"""`python -m benchmarks`, which `make bench` runs: what torchplug costs, on four devices, from Python and from
 C++, against what we aim at. docs/performance.md says what is measured and how."""

@@ -1,5 +1,7 @@
 /* direct.c - the device that small operators are measured on: synchronous, with memory that the host can
-** reach, and kernels for relu and add. What remains of a call is what torchplug itself costs. */
+** reach, kernels for relu and add, and the same two as operators of its own. What remains of a call is what
+** torchplug itself costs. With DIRECT_ANY it is the device `direct_any`: it has a kernel for any operator,
+** and takes neg and sub by it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,11 +86,63 @@ static plug_status add(const plug_call* call) {
   return PLUG_OK;
 }
 
+#ifdef DIRECT_ANY
+#define NAME "direct_any"
+
+static plug_status neg(const plug_call* call) {
+  const plug_tensor* in = call->args[0].as.tensors;
+  const float* x = (const float*)at(&in->mem);
+  float* y = (float*)at(&call->results[0].as.tensors->mem);
+  const int64_t n = count(in);
+  for (int64_t i = 0; i < n; i++) y[i] = -x[i];
+  return PLUG_OK;
+}
+
+static plug_status sub(const plug_call* call) {
+  const plug_tensor* in = call->args[0].as.tensors;
+  const float* x = (const float*)at(&in->mem);
+  const float* y = (const float*)at(&call->args[1].as.tensors->mem);
+  float* z = (float*)at(&call->results[0].as.tensors->mem);
+  const int64_t n = count(in);
+  if (call->args[2].tag != PLUG_VALUE_INT || call->args[2].as.i != 1) return PLUG_UNSUPPORTED;
+  for (int64_t i = 0; i < n; i++) z[i] = x[i] - y[i];
+  return PLUG_OK;
+}
+
+struct program {
+  const char* name;
+  plug_kernel_fn run;
+};
+
+/* What was made of a call, once for all that look like it. The benchmark's tensors are contiguous. */
+static plug_status prepare_any(const plug_call* call, void** state) {
+  static struct program programs[] = {{"aten::neg", neg}, {"aten::sub.Tensor", sub}};
+  for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    if (strcmp(call->name, programs[i].name) != 0) continue;
+    *state = &programs[i];
+    return PLUG_OK;
+  }
+  return PLUG_UNSUPPORTED;
+}
+
+static plug_status run_any(const plug_call* call) { return ((const struct program*)call->state)->run(call); }
+
+static const plug_kernel any_kernel = {.fn = run_any, .prepare = prepare_any};
+#define ANY (&any_kernel)
+#else
+#define NAME "direct"
+#define ANY NULL
+#endif
+
 static const plug_kernel kernel_list[] = {
     {.schema = "aten::relu(Tensor self) -> Tensor", .fn = relu, .accepts = PLUG_ACCEPTS_ALIAS},
     {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      .fn = add,
      .accepts = PLUG_ACCEPTS_ALIAS},
+    {.schema = NAME "::relu(Tensor self) -> Tensor", .fn = relu, .shapes = "self"},
+    {.schema = NAME "::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+     .fn = add,
+     .shapes = "self"},
 };
 
 static const plug_runtime runtime = {
@@ -107,12 +161,13 @@ static const plug_kernels kernels = {
     .kernel_size = sizeof(plug_kernel),
     .count = sizeof kernel_list / sizeof *kernel_list,
     .list = kernel_list,
+    .any = ANY,
 };
 
 static const plug_module module = {
     .size = sizeof module,
     .abi_minor = PLUG_ABI_MINOR,
-    .name = "direct",
+    .name = NAME,
     .version = "0.1",
     .runtime = &runtime,
     .kernels = &kernels,

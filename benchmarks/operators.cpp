@@ -1,4 +1,5 @@
-// What one call of a small operator costs from C++, on a device and on the CPU in turns.
+// What one call of a small operator costs from C++, on a device and on the CPU in turns, or on the device
+// beside another call.
 //
 //   operators PLUGIN.so [--only NAME]... [--rounds N] [--calls N] [--wait 1]
 //
@@ -8,6 +9,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -38,11 +40,29 @@ struct Inputs {
   at::Tensor number;
 };
 
+using Call = std::function<void(const Inputs&)>;
+
 struct Case {
   const char* name;
-  std::function<void(const Inputs&)> call;
+  Call call;
   bool on_cpu = true;
+  Call peer = nullptr;  // on the device, instead of `call` on the CPU
 };
+
+// An operator of the device's own, as PyTorch's functions in C++ call theirs.
+template <class Signature>
+const c10::TypedOperatorHandle<Signature>& own(const Inputs& in, const char* name) {
+  static const auto handle =
+      c10::Dispatcher::singleton()
+          .findSchemaOrThrow((c10::DeviceTypeName(in.x.device().type(), true) + "::" + name).c_str(), "")
+          .typed<Signature>();
+  return handle;
+}
+
+void own_relu(const Inputs& in) { own<at::Tensor(const at::Tensor&)>(in, "relu").call(in.x); }
+void own_add(const Inputs& in) {
+  own<at::Tensor(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(in, "add").call(in.x, in.y, 1);
+}
 
 class EmptyJob final : public torchplug::runtime::HostJob {
  public:
@@ -74,6 +94,12 @@ const std::vector<Case>& cases() {
       {"item", [](const Inputs& in) { in.number.item(); }},
       {"clone", [](const Inputs& in) { in.x.clone(); }},
       {"launch", launch, /*on_cpu=*/false},
+      {"own relu", own_relu, /*on_cpu=*/false, [](const Inputs& in) { at::relu(in.x); }},
+      {"own add", own_add, /*on_cpu=*/false, [](const Inputs& in) { at::add(in.x, in.y); }},
+      {"neg", [](const Inputs& in) { at::neg(in.x); }, /*on_cpu=*/false,
+       [](const Inputs& in) { at::relu(in.x); }},
+      {"sub", [](const Inputs& in) { at::sub(in.x, in.y); }, /*on_cpu=*/false,
+       [](const Inputs& in) { at::add(in.x, in.y); }},
   };
   return all;
 }
@@ -99,7 +125,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// One case, on both devices.
+// One case, and what it is measured beside, if anything.
 class Contest {
  public:
   Contest(const Case& measured, const at::Device& device)
@@ -107,18 +133,18 @@ class Contest {
 
   // The first round is not counted: plans and caches are made in it.
   void play(const Options& options, int round) {
-    double cpu = 0;
-    if (round % 2 != 0) cpu = time_cpu(options);
-    const double device = time_device(options);
-    if (round % 2 == 0) cpu = time_cpu(options);
+    double reference = 0;
+    if (round % 2 != 0) reference = time_reference(options);
+    const double device = time_device(case_.call, options);
+    if (round % 2 == 0) reference = time_reference(options);
     if (round == 0) return;
-    cpu_.push_back(cpu);
+    reference_.push_back(reference);
     device_.push_back(device);
-    figures_.push_back(case_.on_cpu ? device / cpu : device / 1000);
+    figures_.push_back(has_reference() ? device / reference : device / 1000);
   }
 
   void print() {
-    const std::string reference = case_.on_cpu ? std::to_string(quantile(cpu_, 0.5)) : "null";
+    const std::string reference = has_reference() ? std::to_string(quantile(reference_, 0.5)) : "null";
     std::printf(
         "  \"%s\": {\"device\": %.1f, \"reference\": %s, \"figure\": %.4f, \"low\": %.4f, \"high\": %.4f, "
         "\"rounds\": %zu}",
@@ -127,16 +153,19 @@ class Contest {
   }
 
  private:
-  double time_cpu(const Options& options) const {
+  bool has_reference() const { return case_.on_cpu || case_.peer != nullptr; }
+
+  double time_reference(const Options& options) const {
+    if (case_.peer != nullptr) return time_device(case_.peer, options);
     if (!case_.on_cpu) return 0;
     return nanoseconds(options.calls, [&] {
       for (int i = 0; i < options.calls; ++i) case_.call(on_cpu_);
     });
   }
 
-  double time_device(const Options& options) const {
+  double time_device(const Call& call, const Options& options) const {
     const double taken = nanoseconds(options.calls, [&] {
-      for (int i = 0; i < options.calls; ++i) case_.call(on_device_);
+      for (int i = 0; i < options.calls; ++i) call(on_device_);
       if (options.wait) torchplug::runtime::synchronize_device(0);
     });
     torchplug::runtime::synchronize_device(0);
@@ -163,7 +192,7 @@ class Contest {
   const Case& case_;
   Inputs on_cpu_;
   Inputs on_device_;
-  std::vector<double> cpu_;
+  std::vector<double> reference_;
   std::vector<double> device_;
   std::vector<double> figures_;
 };

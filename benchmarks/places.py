@@ -8,7 +8,12 @@ from typing import NamedTuple
 from torchplug import _plugins
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-FOLDERS = {"direct": "benchmarks", "sim": "devices/sim", "hello": "examples/hello"}
+FOLDERS = {
+    "direct": "benchmarks",
+    "direct_any": "benchmarks",
+    "sim": "devices/sim",
+    "hello": "examples/hello",
+}
 
 
 class Places(NamedTuple):
@@ -31,7 +36,7 @@ def find(build: Path | None = None) -> Places:
 
 
 def plugins(build: Path | None) -> dict[str, str]:
-    """What is installed, else what is built; `direct` is only built."""
+    """What is installed, else what is built; `direct` and `direct_any` are only built."""
     found: dict[str, str] = {}
     installed = _plugins.installed_plugins()
     for name, folder in FOLDERS.items():

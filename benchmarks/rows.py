@@ -8,7 +8,7 @@ from typing import NamedTuple
 from torchplug.bench import rows
 from torchplug.bench.rows import Group
 
-DEVICES = ("direct", "sim", "hello")
+DEVICES = ("direct", "direct_any", "sim", "hello")
 
 
 class Target(NamedTuple):
@@ -40,6 +40,11 @@ def calls(name: str, title: str, operators: tuple[str, ...], kind: str = "call")
     return Group(name, title, kind, operators)
 
 
+def beside(name: str, title: str, operators: tuple[str, ...]) -> Group:
+    """Calls that are timed beside a bound kernel of the same device."""
+    return Group(name, title, "pair", operators, against="a bound kernel")
+
+
 TARGETS = (
     Target(
         calls("kernel", "bound kernel, synchronous device", ("relu", "add")),
@@ -47,6 +52,22 @@ TARGETS = (
         0.5,
         0.25,
         way="kernel",
+        cpp="plain",
+    ),
+    Target(
+        beside("own", "own operator over a bound kernel", ("own relu", "own add")),
+        "direct",
+        1.0,
+        1.0,
+        way="kernel",
+        cpp="plain",
+    ),
+    Target(
+        beside("any", "kernel for any operator over a bound one", ("neg", "sub")),
+        "direct_any",
+        1.3,
+        1.6,
+        way="any",
         cpp="plain",
     ),
     Target(

@@ -44,7 +44,7 @@
 **     stream group finishes all work before it returns.
 **  8. Process. No C++ exception, longjmp, exit or write to stdout may leave a
 **     plugin. The library is never unloaded. After fork() the child makes no
-**     calls.
+**     calls, but of kernels of a plugin without a runtime.
 **  9. Initialisation.  The entry point and device_count start no thread and open
 **     no context; device_info, which is not called to count, and device_open may.
 */
@@ -455,8 +455,9 @@ typedef struct plug_runtime {
   ** the device sees what was written. The host has synced the stream that it would
   ** have used the range on, and gives the device no work meanwhile; ranges that
   ** overlap are not mapped at once.
-  ** PLUG_UNSUPPORTED: the host copies. Absent: operators on memory without a
-  ** host_view use copies. */
+  ** PLUG_UNSUPPORTED: the host copies. What host_unmap fails for stays mapped: the
+  ** host gives it again, before it next maps or frees memory of the device. Absent:
+  ** operators on memory without a host_view use copies. */
   plug_status (*host_map)(int32_t device, const plug_mem *mem, uint64_t bytes,
                           uint32_t flags, void **view);
   plug_status (*host_unmap)(int32_t device, const plug_mem *mem, uint64_t bytes,

@@ -14,6 +14,7 @@
 #include "memory/memory_events.h"
 #include "plugin/layers/serialize.h"
 #include "runtime/capture.h"
+#include "runtime/host_map.h"
 
 namespace torchplug::memory {
 namespace {
@@ -366,6 +367,7 @@ void DeviceMemory::free_segment(Segment& segment) {
 
 void DeviceMemory::unmap(const FreeBlocks::Range& range) {
   const Segment& segment = *range.segment;
+  HostMaps::unmap_left(device_);
   call_plugin<&plug_runtime::mem_unmap>(device_, segment.whole.base, range.offset, range.bytes);
   std::lock_guard lock(lock_);
   count_shrinkage(segment, reinterpret_cast<uint64_t>(segment.whole.address) + range.offset, range.bytes);

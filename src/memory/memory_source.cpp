@@ -1,6 +1,7 @@
 #include "memory/memory_source.h"
 
 #include "base/immortal.h"
+#include "runtime/host_map.h"
 
 namespace torchplug::memory {
 namespace {
@@ -11,6 +12,7 @@ class PluginMemory final : public MemorySource {
     return ask_plugin<&plug_runtime::mem_alloc>(stream.device(), bytes, base);
   }
   void release(const Stream& stream, void* base, size_t /*bytes*/) override {
+    HostMaps::unmap_left(stream.device());
     call_plugin<&plug_runtime::mem_free>(stream.device(), base);
   }
 };

@@ -11,12 +11,14 @@
 #include "base/immortal.h"
 #include "base/settings.h"
 #include "base/utf8.h"
+#include "plugin/sequence.h"
 #include "plugin/team.h"
 
 namespace torchplug::plugin {
 namespace {
 
 thread_local std::string last_error;
+constinit thread_local uint64_t last_error_sequence = 0;  // the thread's latest when the error was set
 std::atomic<ReportHandler> report_handler{nullptr};
 
 struct HostReports {
@@ -42,7 +44,10 @@ int log_threshold() {
   return threshold;
 }
 
-void set_error(const plug_host* /*host*/, const char* message) { last_error = as_utf8(message); }
+void set_error(const plug_host* /*host*/, const char* message) {
+  last_error = as_utf8(message);
+  last_error_sequence = latest_sequence();
+}
 
 void log(const plug_host* /*host*/, int32_t level, const char* message) { log_message(level, message); }
 
@@ -124,6 +129,12 @@ plug_host make_host_table() {
 }
 
 std::string take_plugin_error() { return std::exchange(last_error, {}); }
+
+std::string take_plugin_error_of(uint64_t sequence) {
+  const bool is_older = last_error_sequence < sequence;
+  std::string said = take_plugin_error();
+  return is_older ? std::string() : said;
+}
 
 const char* status_name(plug_status status) {
   switch (status) {

@@ -47,6 +47,9 @@ void log_message(int32_t level, const char* message);
 
 // The sentence the calling thread's last failing plugin function left; empty if none.
 std::string take_plugin_error();
+// The same of a call with this number (sequence.h), which the calling thread has made: empty if the sentence
+// is older than the call.
+std::string take_plugin_error_of(uint64_t sequence);
 
 // What a status means, in words.
 const char* status_name(plug_status status);

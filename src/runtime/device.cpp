@@ -314,11 +314,11 @@ constexpr const char* kNotOptional =
     "it returned PLUG_UNSUPPORTED, and torchplug has no other way to do this; a plugin without the function "
     "leaves its member NULL";
 
-void check(plug_status status, const char* what, DeviceIndex device) {
+void check(plug_status status, const char* what, DeviceIndex device, uint64_t sequence) {
   if (C10_LIKELY(status == PLUG_OK)) return;
   const std::string where =
       device < 0 ? device_type_name() : device_type_name() + ":" + std::to_string(int{device});
-  std::string said = take_plugin_error();
+  std::string said = take_plugin_error_of(sequence);
   if (said.empty()) said = status == PLUG_UNSUPPORTED ? kNotOptional : "no reason given";
   const std::string message = where + ": " + what + " failed (" + status_name(status) + "): " + said;
   TORCH_CHECK_WITH(OutOfMemoryError, status != PLUG_NO_MEMORY, message);

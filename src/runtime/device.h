@@ -95,8 +95,9 @@ void shut_down_at_exit();
 bool launch_blocking() noexcept;
 
 // Throws for every status but PLUG_OK: what was being done, on which device, in the plugin's words. After
-// PLUG_LOST the device is lost.
-void check(plug_status status, const char* what, DeviceIndex device);
+// PLUG_LOST the device is lost. `sequence`: of the call, whose words those of an earlier one are not; 0: of a
+// call without a number.
+void check(plug_status status, const char* what, DeviceIndex device, uint64_t sequence = 0);
 
 // Whether the plugin has the function, and has it for this device:
 // plugin_has<&plug_runtime::host_func>(device).

@@ -16,7 +16,7 @@
 #include "base/immortal.h"
 #include "base/utf8.h"
 #include "runtime/deferred_warnings.h"
-#include "runtime/sequence.h"
+#include "plugin/sequence.h"
 
 namespace torchplug::runtime {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <limits>
+#include <mutex>
 #include <shared_mutex>
 
 #include "base/immortal.h"
@@ -47,6 +48,7 @@ HostMaps::HostMaps(const Stream& stream) : device_(stream.device()) {
   ++gates_held;
   try {
     stream.synchronize();
+    check(unmap_all(device_, left_mapped(device_)), "host_unmap", device_);
   } catch (...) {
     unmap_quietly();
     throw;
@@ -73,19 +75,39 @@ void* HostMaps::map(const plug_mem& memory, uint64_t bytes, uint32_t flags) {
 
 void HostMaps::unmap() { check(unmap_quietly(), "host_unmap", device_); }
 
+std::vector<HostMaps::Range>& HostMaps::left_mapped(DeviceIndex device) {
+  static auto& left =
+      *immortal<std::array<std::vector<Range>, std::numeric_limits<DeviceIndex>::max() + size_t{1}>>();
+  return left[static_cast<size_t>(device)];
+}
+
+plug_status HostMaps::unmap_all(DeviceIndex device, std::vector<Range>& ranges) noexcept {
+  plug_status first = PLUG_OK;
+  std::erase_if(ranges, [&](const Range& range) {
+    const plug_status status = ask_plugin<&R::host_unmap>(device, &range.memory, range.bytes, range.view);
+    if (first == PLUG_OK) first = status;
+    return status == PLUG_OK;
+  });
+  return first;
+}
+
+void HostMaps::unmap_left(DeviceIndex device) noexcept {
+  if (!plugin_has<&R::host_map>(device) || gates_held != 0) return;
+  // Whoever maps has unmapped before; and may wait for the caller, who frees.
+  const std::unique_lock lock(gate_of(device), std::try_to_lock);
+  if (lock && unmap_all(device, left_mapped(device)) != PLUG_OK) take_plugin_error();
+}
+
 // All of them, also if the plugin fails to unmap one.
 plug_status HostMaps::unmap_quietly() noexcept {
-  plug_status first = PLUG_OK;
-  for (const Range& range : ranges_) {
-    const plug_status status = ask_plugin<&R::host_unmap>(device_, &range.memory, range.bytes, range.view);
-    if (first == PLUG_OK) first = status;
-  }
+  if (!is_gate_held_) return PLUG_OK;
+  const plug_status first = unmap_all(device_, ranges_);
+  std::vector<Range>& left = left_mapped(device_);
+  left.insert(left.end(), ranges_.begin(), ranges_.end());
   ranges_.clear();
-  if (is_gate_held_) {
-    is_gate_held_ = false;
-    --gates_held;
-    gate_of(device_).unlock();
-  }
+  is_gate_held_ = false;
+  --gates_held;
+  gate_of(device_).unlock();
   return first;
 }
 

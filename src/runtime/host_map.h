@@ -4,6 +4,8 @@
 // whoever maps holds the gate of the device alone, whoever submits work holds it with others. Where the
 // plugin has no host_map there is no gate, and submitting costs a load and a branch more. Any thread may use
 // it.
+// What a plugin fails to unmap stays mapped: it is unmapped before the next time that a thread maps memory of
+// the device, or before the memory is freed, and until then not mapped again.
 
 #include <c10/macros/Macros.h>
 
@@ -21,7 +23,8 @@ class HostMaps {
   // yet.
   static bool are_possible(DeviceIndex device);
 
-  // Waits until no other thread submits work or maps, then for the stream.
+  // Waits until no other thread submits work or maps, then for the stream. Throws if something is mapped that
+  // the plugin failed to unmap and still does.
   explicit HostMaps(const Stream& stream);
   // Unmaps what is mapped, whatever the plugin says.
   ~HostMaps();
@@ -34,13 +37,20 @@ class HostMaps {
   // Unmaps all, and lets others submit work.
   void unmap();
 
+  // Before memory of the device is freed: unmaps what the plugin failed to unmap, as far as it does now.
+  static void unmap_left(DeviceIndex device) noexcept;
+
  private:
   struct Range {
     plug_mem memory;
     uint64_t bytes;
     void* view;
   };
+  // `ranges`: what is left of them are those that the plugin failed to unmap. The first status but PLUG_OK.
+  static plug_status unmap_all(DeviceIndex device, std::vector<Range>& ranges) noexcept;
   plug_status unmap_quietly() noexcept;
+  // Of the device, under its gate.
+  static std::vector<Range>& left_mapped(DeviceIndex device);
 
   DeviceIndex device_;
   std::vector<Range> ranges_;

@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 from helpers import output_of, run_python
+from session import Session
 from vendors import compile_test_plugin
 
 pytestmark = pytest.mark.accelerator("the CPU has no plugin", only="sim")
@@ -115,11 +117,13 @@ def test_every_shorter_size_of_every_table_is_among_them():
 
 
 REFUSED = """
-import ctypes, os
-import torchplug
+import os
 from torchplug import _C
+for name in [name for name in os.environ if name.startswith("TORCHPLUG_SHORT_TABLES_")]:
+    del os.environ[name]
+os.environ[{name!r}] = {value!r}
 try:
-    _C.plugin_name(os.environ["PLUGIN"])
+    _C.plugin_name({path!r})
 except RuntimeError as error:
     print(str(error).splitlines()[0])
 else:
@@ -127,23 +131,36 @@ else:
 """
 
 
+@pytest.fixture(scope="module")
+def refusal_of(plugin, tmp_path_factory):
+    """refusal_of(name, value): why the plugin is not loaded with this setting. A library of its own for each."""
+    session = Session("sim", TORCHPLUG_DEVICE="sim")
+
+    def ask(name, value):
+        path = shutil.copy(plugin, tmp_path_factory.mktemp("copy") / "short_tables.so")
+        name = f"TORCHPLUG_SHORT_TABLES_{name}"
+        return session(REFUSED.format(name=name, value=str(value), path=str(path)))
+
+    yield ask
+    session.close()
+
+
 @pytest.mark.parametrize("last", ["stream_create", "mem_map"])
-def test_a_table_that_ends_inside_of_a_group_is_refused_by_name(plugin, last):
-    size = {"TORCHPLUG_SHORT_TABLES_RUNTIME": str(RUNTIME[last])}
-    said = output_of(REFUSED, "sim", TORCHPLUG_DEVICE="sim", PLUGIN=plugin, **size)
+def test_a_table_that_ends_inside_of_a_group_is_refused_by_name(refusal_of, last):
+    said = refusal_of("RUNTIME", RUNTIME[last])
     assert "implements only part of the group" in said and last in said
 
 
 @pytest.mark.parametrize("size", [members_of("plug_profiler")[-2][1], 8])
-def test_a_profiler_that_lacks_a_function_is_refused(plugin, size):
-    short = {"TORCHPLUG_SHORT_TABLES_PROFILER": str(size)}
-    said = output_of(REFUSED, "sim", TORCHPLUG_DEVICE="sim", PLUGIN=plugin, **short)
-    assert "has a plug_profiler with a missing function" in said
+def test_a_profiler_that_lacks_a_function_is_refused(refusal_of, size):
+    assert "has a plug_profiler with a missing function" in refusal_of("PROFILER", size)
 
 
-def test_a_plugin_of_the_minor_before_the_first_that_stays_is_refused_in_one_sentence(plugin):
+def test_a_plugin_of_the_minor_before_the_first_that_stays_is_refused_in_one_sentence(
+    plugin, refusal_of
+):
     minor = {"TORCHPLUG_SHORT_TABLES_MINOR": "1"}
-    said = output_of(REFUSED, "sim", TORCHPLUG_DEVICE="sim", PLUGIN=plugin, **minor)
+    said = refusal_of("MINOR", 1)
     assert "was built against plug.h 0.1, and this torchplug loads 0.2 and later." in said
     # By a user, who never asked for the path.
     done = run_python(

@@ -170,6 +170,19 @@ TEST(BoundKernel, a_declined_call_goes_to_the_cpu_and_the_ledger_says_why) {
   });
 }
 
+TEST(BoundKernel, a_sentence_that_an_earlier_call_left_is_no_reason_for_a_later_one) {
+  on_kernels([] {
+    const plug_host& host = load_module(plugin_path("kernels")).host;
+    host.set_error(&host, "an old sentence");
+    same_as_cpu([](Tensors t) { return t[0].neg(); }, {numbers({5})});
+    host.set_error(&host, "an old sentence");
+    std::thread([] { same_as_cpu([](Tensors t) { return t[0].neg(); }, {numbers({5})}); }).join();
+    EXPECT_EQ(by_cpu("aten::neg", Reason::kDeclined), 2u);
+    for (const LedgerEntry& entry : ledger_entries())
+      EXPECT_EQ(entry.why.find("an old sentence"), std::string::npos) << entry.op;
+  });
+}
+
 TEST(BoundKernel, a_dtype_the_device_does_not_have_goes_to_the_cpu_and_the_ledger_says_why) {
   on_kernels([] {
     same_as_cpu([](Tensors t) { return t[0].relu(); }, {numbers({4}, at::kHalf)});

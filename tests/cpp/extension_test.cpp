@@ -3,6 +3,9 @@
 
 #include "torchplug/torchplug.hpp"
 
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "sim_device.h"
@@ -26,6 +29,41 @@ TEST(Extension, without_a_plugin_there_is_no_device_and_the_rest_says_what_to_do
     expect_says(error_of([] { torchplug::plugin_name(); }),
                 {"No device plugin is loaded", "TORCHPLUG_DEVICE"});
   });
+}
+
+TEST(Extension, operators_of_a_plugin_without_a_device_are_loaded_and_called) {
+  alone([] {
+    const auto names = torchplug::load_operators(plugin_path("operators"));
+    EXPECT_NE(std::find(names.begin(), names.end(), "acme::scale"), names.end());
+    EXPECT_EQ(torchplug::load_operators(plugin_path("operators")), names) << "once is enough";
+    EXPECT_EQ(torchplug::device_count(), 0);
+    const auto scale = c10::Dispatcher::singleton()
+                           .findSchemaOrThrow("acme::scale", "")
+                           .typed<at::Tensor(const at::Tensor&, double)>();
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(scale.call(numbers({4}), 2.5).equal(numbers({4}) * 2.5));
+    expect_says(error_of([] { torchplug::load_operators("/no/such/library.so"); }), {"/no/such/library.so"});
+  });
+}
+
+TEST(Extension, operators_are_loaded_beside_a_device) {
+  on_sim([] {
+    torchplug::load_operators(plugin_path("operators"));
+    const auto scale = c10::Dispatcher::singleton()
+                           .findSchemaOrThrow("acme::scale", "")
+                           .typed<at::Tensor(const at::Tensor&, double)>();
+    expect_same(scale.call(on_device(numbers({4})), 2.5), numbers({4}) * 2.5);
+  });
+}
+
+TEST(Extension, a_table_of_the_plugins_own_is_found_by_its_name) {
+  alone([] {
+    torchplug::activate(plugin_path("anything"));
+    const auto* table = static_cast<const char* const*>(torchplug::extension("anything.table.1"));
+    ASSERT_NE(table, nullptr);
+    EXPECT_STREQ(table[0], "aten::neg");
+    EXPECT_EQ(torchplug::extension("anything.table.2"), nullptr);
+  });
+  on_sim([] { EXPECT_EQ(torchplug::extension("anything.table.1"), nullptr); });
 }
 
 TEST(Extension, the_plugins_functions_take_native_streams_and_places_in_memory) {

@@ -15,7 +15,7 @@
 #include "memory/host_allocator.h"
 #include "pytorch/active_module.h"
 #include "runtime/event.h"
-#include "runtime/sequence.h"
+#include "plugin/sequence.h"
 #include "sim_device.h"
 #include "tensors.h"
 

@@ -276,11 +276,42 @@ TEST(Overriding, a_tensor_without_a_storage_is_refused_in_a_sentence) {
         at::IntArrayRef{4});
     const at::Tensor x = on_device(numbers({4}));
     for (const at::Tensor& odd : {bare, opaque}) {
-      for (const auto& use : std::vector<std::function<void()>>{
-               [&] { odd.cos(); }, [&] { odd.relu(); }, [&] { odd.add(x); }, [&] { x.clone().add_(odd); },
-               [&] { odd.cpu(); }, [&] { x.clone().copy_(odd); }, [&] { odd.zero_(); }, [&] { odd.clone(); },
-               [&] { odd.to(at::kHalf); }, [&] { odd.resize_({3}); }, [&] { odd._lazy_clone(); },
-               [&] { torchplug::memory_of(odd); }, [&] { torchplug::host_view_of(odd); }}) {
+      for (const auto& use :
+           std::vector<std::function<void()>>{[&] { odd.cos(); },
+                                              [&] { odd.relu(); },
+                                              [&] { odd.add(x); },
+                                              [&] { x.clone().add_(odd); },
+                                              [&] { odd.cpu(); },
+                                              [&] { x.clone().copy_(odd); },
+                                              [&] { odd.zero_(); },
+                                              [&] { odd.clone(); },
+                                              [&] { odd.to(at::kHalf); },
+                                              [&] { odd.resize_({3}); },
+                                              [&] { odd._lazy_clone(); },
+                                              [&] { odd.view({2, 2}); },
+                                              [&] { odd.as_strided({2}, {1}); },
+                                              [&] { odd.reshape({2, 2}); },
+                                              [&] { odd.unfold(0, 2, 1); },
+                                              [&] { odd.select(0, 1); },
+                                              [&] { odd.slice(0, 1, 2); },
+                                              [&] { odd.transpose(0, 0); },
+                                              [&] { odd.t(); },
+                                              [&] { odd.permute({0}); },
+                                              [&] { odd.unsqueeze(0); },
+                                              [&] { odd.squeeze(); },
+                                              [&] { odd.expand({2, 4}); },
+                                              [&] { odd.diagonal_scatter(x, 0, 0, 0); },
+                                              [&] { odd.view(at::kInt); },
+                                              [&] { at::alias(odd); },
+                                              [&] { at::view_as_complex(odd); },
+                                              [&] { odd.unbind(); },
+                                              [&] { odd.split(2); },
+                                              [&] { at::_reshape_alias(odd, {2, 2}, {2, 1}); },
+                                              [&] { odd.movedim(0, 0); },
+                                              [&] { at::conj(odd); },
+                                              [&] { odd._neg_view(); },
+                                              [&] { torchplug::memory_of(odd); },
+                                              [&] { torchplug::host_view_of(odd); }}) {
         expect_one_sentence(error_of(use));
       }
     }

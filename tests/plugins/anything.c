@@ -172,6 +172,10 @@ PLUG_EXPORT int64_t any_asked(const char *name) {
   }
   return name ? -1 : asked;
 }
+PLUG_EXPORT void any_reset(void) {
+  asked = prepared = forgotten = as_expected = 0;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) table[i].asked = 0;
+}
 PLUG_EXPORT int64_t any_prepared(void) { return prepared; }
 PLUG_EXPORT int64_t any_forgotten(void) { return forgotten; }
 PLUG_EXPORT int64_t any_as_expected(void) { return as_expected; }

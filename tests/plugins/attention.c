@@ -8,6 +8,7 @@
 
 static int64_t asked, forward_calls, backward_calls;
 
+PLUG_EXPORT void attention_reset(void) { asked = forward_calls = backward_calls = 0; }
 PLUG_EXPORT int64_t attention_asked(void) { return asked; }
 PLUG_EXPORT int64_t attention_forward(void) { return forward_calls; }
 PLUG_EXPORT int64_t attention_backward(void) { return backward_calls; }

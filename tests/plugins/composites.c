@@ -110,6 +110,71 @@ static plug_status silu_backward(const plug_call *call) {
   return PLUG_OK;
 }
 
+static plug_status mish_backward(const plug_call *call) {
+  if (!is_float(arg(call, 0))) return PLUG_UNSUPPORTED;
+  for (int64_t i = 0; i < elements_of(result(call, 0)); i++) {
+    const double x = get(arg(call, 1), i), s = 1 / (1 + exp(-x)), t = tanh(log1p(exp(x)));
+    set(result(call, 0), i, get(arg(call, 0), i) * (t + x * s * (1 - t * t)));
+  }
+  return PLUG_OK;
+}
+
+/* Channel j * groups + i of the result is channel i * (channels / groups) + j. */
+static plug_status channel_shuffle(const plug_call *call) {
+  const plug_tensor *in = arg(call, 0), *out = result(call, 0);
+  const int64_t groups = call->args[1].as.i, channels = in->sizes[1];
+  int64_t inner = 1;
+  for (int32_t d = 2; d < in->ndim; d++) inner *= in->sizes[d];
+  for (int64_t i = 0; i < elements_of(out); i++) {
+    const int64_t n = i / inner / channels, c = i / inner % channels;
+    const int64_t from = c % groups * (channels / groups) + c / groups;
+    set(out, i, get(in, (n * channels + from) * inner + i % inner));
+  }
+  return PLUG_OK;
+}
+
+/* Zero but where an index says: there the gradient. */
+static plug_status select_backward(const plug_call *call) {
+  const plug_tensor *grad = arg(call, 0), *indices = arg(call, 2), *out = result(call, 0);
+  const int64_t dim =
+      call->args[1].as.i < 0 ? call->args[1].as.i + out->ndim : call->args[1].as.i;
+  int64_t inner = 1;
+  for (int32_t d = (int32_t)dim + 1; d < out->ndim; d++) inner *= out->sizes[d];
+  for (int64_t i = 0; i < elements_of(out); i++) set(out, i, 0);
+  for (int64_t i = 0; i < elements_of(grad); i++) {
+    const int64_t place =
+        (i / inner * out->sizes[dim] + (int64_t)get(indices, i)) * inner;
+    set(out, place + i % inner, get(grad, i));
+  }
+  return PLUG_OK;
+}
+
+/* Without amsgrad, maximize and a scale of gradients. */
+static plug_status fused_adamw(const plug_call *call) {
+  const double lr = call->args[6].as.f, beta1 = call->args[7].as.f,
+               beta2 = call->args[8].as.f, decay = call->args[9].as.f,
+               eps = call->args[10].as.f;
+  if (call->args[11].as.i || call->args[12].as.i || call->args[13].tag != PLUG_NONE)
+    return fail(PLUG_UNSUPPORTED, "only the plain form is here");
+  for (uint32_t n = 0; n < call->args[0].count; n++) {
+    const plug_tensor *p = &call->args[0].as.tensors[n],
+                      *g = &call->args[1].as.tensors[n],
+                      *m = &call->args[2].as.tensors[n],
+                      *v = &call->args[3].as.tensors[n];
+    const double step = get(&call->args[5].as.tensors[n], 0);
+    for (int64_t i = 0; i < elements_of(p); i++) {
+      const double mean = beta1 * get(m, i) + (1 - beta1) * get(g, i);
+      const double square = beta2 * get(v, i) + (1 - beta2) * get(g, i) * get(g, i);
+      const double scale = sqrt(square) / sqrt(1 - pow(beta2, step)) + eps;
+      set(m, i, mean);
+      set(v, i, square);
+      set(p, i,
+          get(p, i) * (1 - lr * decay) - lr / (1 - pow(beta1, step)) * mean / scale);
+    }
+  }
+  return PLUG_OK;
+}
+
 static plug_status range(const plug_call *call) {
   const plug_tensor *out = result(call, 0);
   if (out->mem.base != arg(call, 3)->mem.base)
@@ -136,6 +201,20 @@ static const plug_kernel list[] = {
      .fn = rms_norm},
     {.schema = "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor",
      .fn = silu_backward},
+    {.schema = "aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor",
+     .fn = mish_backward},
+    {.schema = "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+     .fn = channel_shuffle},
+    {.schema = "aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor "
+               "indices, SymInt[] sizes, bool keepdim) -> Tensor",
+     .fn = select_backward},
+    {.schema =
+         "aten::_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] "
+         "exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] "
+         "state_steps, *, float lr, float beta1, float beta2, float weight_decay, float "
+         "eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? "
+         "found_inf=None) -> ()",
+     .fn = fused_adamw},
     {.schema = "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, "
                "Tensor(a!) out) -> Tensor(a!)",
      .fn = range},

@@ -133,6 +133,55 @@ static plug_status count_positive(const plug_call *call) {
   return PLUG_OK;
 }
 
+/* Where the positive elements are, what they are, and which they are: lists of numbers,
+** for which the kernel asks. */
+static plug_status positives(const plug_call *call) {
+  const float *x = data_of(arg(call, 0));
+  const int64_t all = count_of(arg(call, 0));
+  int64_t count = 0, next = 0;
+  for (int64_t i = 0; i < all; i++) count += x[i] > 0;
+  plug_status status = host->output(host, call, 0, PLUG_I64, 1, &count, NULL);
+  if (status == PLUG_OK) status = host->output(host, call, 1, PLUG_F64, 1, &count, NULL);
+  if (status == PLUG_OK) status = host->output(host, call, 2, PLUG_BOOL, 1, &all, NULL);
+  if (status != PLUG_OK) return status;
+  for (int64_t i = 0; i < all; i++) {
+    ((uint8_t *)call->results[2].as.bools)[i] = x[i] > 0;
+    if (!(x[i] > 0)) continue;
+    ((int64_t *)call->results[0].as.ints)[next] = i;
+    ((double *)call->results[1].as.floats)[next++] = x[i];
+  }
+  return PLUG_OK;
+}
+
+/* Asks for a list of numbers in a way that is wrong; 4: gives none. */
+static plug_status asks_wrongly(const plug_call *call) {
+  const int64_t how = call->args[1].as.i, sizes[2] = {how == 2 ? -1 : 2, 1};
+  if (how == 4) return PLUG_OK;
+  const plug_dtype dtype = how == 0 ? PLUG_F64 : PLUG_I64;
+  const plug_status status =
+      host->output(host, call, 0, dtype, how == 1 ? 2 : 1, sizes, NULL);
+  return how == 3 ? host->output(host, call, 0, dtype, 1, sizes, NULL) : status;
+}
+
+/* A Scalar, in the tag that its tensor's dtype gives it. */
+static plug_status largest(const plug_call *call) {
+  const plug_tensor *x = arg(call, 0);
+  plug_value *y = &call->results[0];
+  if (y->tag == PLUG_VALUE_INT) {
+    const int64_t *items = (const int64_t *)at(&x->mem);
+    y->as.i = INT64_MIN;
+    for (int64_t i = 0; i < count_of(x); i++)
+      if (items[i] > y->as.i) y->as.i = items[i];
+  } else if (y->tag == PLUG_VALUE_FLOAT) {
+    y->as.f = data_of(x)[0];
+    for (int64_t i = 1; i < count_of(x); i++)
+      if (data_of(x)[i] > y->as.f) y->as.f = data_of(x)[i];
+  } else {
+    return fail(PLUG_INVALID, "it is no number");
+  }
+  return PLUG_OK;
+}
+
 /* The positive elements: shapes its result itself. */
 static plug_status positive(const plug_call *call) {
   int64_t count = 0;
@@ -191,6 +240,9 @@ static plug_status fails(const plug_call *call) {
       return fail(PLUG_NO_MEMORY, "no memory is left");
     case 3:
       return fail(PLUG_INTERNAL, "a gear is broken");
+    case 6: /* sets a sentence, and succeeds */
+      host->set_error(host, "an old sentence");
+      break;
     case 4:
       host->report(host, call->device, call->stream, call->sequence, PLUG_INTERNAL,
                    "it broke later");
@@ -302,6 +354,15 @@ static const plug_kernel own_operators[] = {
      .shapes = "[12] int64"},
     {.schema = NAME "::count_positive(Tensor x) -> int",
      .fn = count_positive,
+     .accepts = PLUG_ACCEPTS_HOST},
+    {.schema = NAME "::positives(Tensor x) -> (int[], float[], bool[])",
+     .fn = positives,
+     .accepts = PLUG_ACCEPTS_HOST},
+    {.schema = NAME "::asks_wrongly(Tensor x, int how) -> int[]",
+     .fn = asks_wrongly,
+     .accepts = PLUG_ACCEPTS_HOST},
+    {.schema = NAME "::largest(Tensor x) -> Scalar",
+     .fn = largest,
      .accepts = PLUG_ACCEPTS_HOST},
     {.schema = NAME "::positive(Tensor x) -> Tensor",
      .fn = positive,

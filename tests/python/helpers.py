@@ -131,14 +131,19 @@ def still_works(device):
     return (a @ a.t() + 1).relu().cpu().tolist() == [[6.0, 15.0], [15.0, 51.0]]
 
 
+def environment_of(env):
+    """That of this process, with `env` and what the tests share."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    folders = [here, os.path.dirname(here), os.environ.get("PYTHONPATH")]
+    path = os.pathsep.join(filter(None, folders))
+    return {**os.environ, "PYTHONPATH": path} | {name: str(env[name]) for name in env}
+
+
 def run_python(code, *args, **env):
     """Runs code in a fresh interpreter, where `device` is the device of its first argument."""
     code = "import sys\nimport torch\ndevice = torch.device(sys.argv[1])\n" + textwrap.dedent(code)
     args = [str(arg) for arg in args]
-    here = os.path.dirname(os.path.abspath(__file__))
-    folders = [here, os.path.dirname(here), os.environ.get("PYTHONPATH")]
-    path = os.pathsep.join(filter(None, folders))
-    environment = {**os.environ, "PYTHONPATH": path} | {name: str(env[name]) for name in env}
+    environment = environment_of(env)
     if not warm_interpreter.is_too_late_for(env):
         return warm_interpreter.run(code, args, environment, TIMEOUT)
     return subprocess.run(

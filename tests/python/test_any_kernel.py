@@ -2,7 +2,7 @@
 other ways."""
 
 import pytest
-from helpers import output_of
+from session import Sessions
 from vendors import compile_test_plugin
 
 pytestmark = pytest.mark.accelerator("the CPU has no plugin", only="sim")
@@ -15,6 +15,8 @@ import torchplug
 plugin = ctypes.CDLL(os.environ["TORCHPLUG_DEVICE"])
 plugin.any_asked.restype = ctypes.c_int64
 plugin.any_last_schema.restype = ctypes.c_char_p
+plugin.any_reset()
+torchplug.reset_ledger()
 
 
 def asked(op=None):
@@ -52,7 +54,9 @@ def plugin(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(plugin):
-    return lambda code, **env: output_of(PRELUDE + code, "anything", TORCHPLUG_DEVICE=plugin, **env)
+    sessions = Sessions("anything", plugin, PRELUDE)
+    yield sessions
+    sessions.close()
 
 
 @pytest.mark.parametrize("shapes", [{}, {"TORCHPLUG_ANYTHING_SHAPES": "1"}])

@@ -1,7 +1,7 @@
 """A fused attention that takes some calls only: the others are composed, forward and backward alike."""
 
 import pytest
-from helpers import output_of
+from session import Sessions
 from vendors import compile_test_plugin
 
 pytestmark = pytest.mark.accelerator("the CPU has no plugin", only="sim")
@@ -13,6 +13,7 @@ import torchplug
 from helpers import same_gradients
 
 plugin = ctypes.CDLL(os.environ["TORCHPLUG_DEVICE"])
+plugin.attention_reset()
 device = torch.device(device.type, 0)
 late = "TORCHPLUG_ATTENTION_LATE" in os.environ
 attend = torch.nn.functional.scaled_dot_product_attention
@@ -41,11 +42,18 @@ def plugin(tmp_path_factory):
     return compile_test_plugin(tmp_path_factory.mktemp("plugin"), "attention")
 
 
+@pytest.fixture(scope="module")
+def sessions(plugin):
+    sessions = Sessions("attention", plugin, PRELUDE)
+    yield sessions
+    sessions.close()
+
+
 @pytest.fixture(params=["beforehand", "late"])
-def run(plugin, request):
+def run(sessions, request):
     """Code on the device, whose kernel declines before it is chosen, or when it is called."""
     env = {"TORCHPLUG_ATTENTION_LATE": "1"} if request.param == "late" else {}
-    return lambda code: output_of(PRELUDE + code, "attention", TORCHPLUG_DEVICE=plugin, **env)
+    return lambda code: sessions(code, **env)
 
 
 def test_calls_that_the_kernel_takes_and_those_it_declines(run):
@@ -106,10 +114,9 @@ assert plugin.attention_asked() == plugin.attention_forward() == 0
 """)
 
 
-def test_a_kernel_without_one_for_the_gradient(plugin):
-    output_of(
-        PRELUDE
-        + """
+def test_a_kernel_without_one_for_the_gradient(sessions):
+    sessions(
+        """
 q, k, v = leaf(2, 3, 4, 8), leaf(2, 3, 5, 8), leaf(2, 3, 5, 8)
 same_gradients(device, attend, q, k, v, rtol=1e-4, atol=1e-5)
 assert plugin.attention_forward() == 1 and plugin.attention_backward() == 0
@@ -117,7 +124,5 @@ there = [t.detach().to(device).requires_grad_() for t in (q, k, v)]
 attend(*there, dropout_p=0.5).sum().backward()
 assert plugin.attention_forward() == 1
 """,
-        "attention",
-        TORCHPLUG_DEVICE=plugin,
         TORCHPLUG_ATTENTION_ALONE="1",
     )

@@ -1,14 +1,15 @@
 """Kernels for operators that PyTorch composes of others: they are used, and their gradients are the CPU's."""
 
 import pytest
-from helpers import output_of, run_python
+from helpers import run_python
+from session import Sessions
 from vendors import compile_test_plugin
 
 pytestmark = pytest.mark.accelerator("the CPU has no plugin", only="sim")
 
 PRELUDE = """
 import torchplug
-from helpers import on, same_gradients
+from helpers import on, same_as_cpu, same_gradients
 
 F = torch.nn.functional
 device = torch.device(device.type, 0)
@@ -39,7 +40,9 @@ def plugin(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(plugin):
-    return lambda code: output_of(PRELUDE + code, "composites", TORCHPLUG_DEVICE=plugin)
+    sessions = Sessions("composites", plugin, PRELUDE)
+    yield sessions
+    sessions.close()
 
 
 def test_linear(run):
@@ -101,6 +104,46 @@ assert by_kernel(op) == before
 def test_gradients_that_pytorch_composes_are_served_too(run):
     run("""
 trains("aten::silu_backward", F.silu, leaf(5), second=False)
+""")
+
+
+def test_gradients_and_reorderings_that_pytorch_composes(run):
+    run("""
+trains("aten::mish_backward", F.mish, leaf(5), second=False)
+trains("aten::mish_backward", F.mish, leaf(4, 3).t(), second=False)
+before = by_kernel("aten::native_channel_shuffle")
+for shape in ((2, 6, 2, 2), (2, 6, 2, 2), (1, 6, 1)):
+    same_as_cpu(device, lambda x: torch.native_channel_shuffle(x, 3), torch.randn(shape))
+assert by_kernel("aten::native_channel_shuffle") - before == 3
+for keepdim in (False, True):
+    for dim in (0, 1, -1):
+        trains("aten::value_selecting_reduction_backward", lambda x: x.max(dim, keepdim)[0], leaf(3, 4, 2),
+               second=False)
+trains("aten::value_selecting_reduction_backward", lambda x: x.median(1)[0], leaf(3, 5).t(), second=False)
+""")
+
+
+def test_a_fused_optimizer_steps_as_the_cpus(run):
+    run("""
+before = by_kernel("aten::_fused_adamw_")
+starts = [torch.randn(3, 4), torch.randn(5)]
+gradients = [[torch.randn_like(start) for start in starts] for _ in range(3)]
+
+def trained(place, **options):
+    mine = [torch.nn.Parameter(start.clone().to(place)) for start in starts]
+    optimizer = torch.optim.AdamW(mine, lr=0.1, weight_decay=0.3, **options)
+    for step in gradients:
+        for parameter, grad in zip(mine, step):
+            parameter.grad = grad.to(place)
+        optimizer.step()
+    state = [optimizer.state[p][name] for p in mine for name in ("exp_avg", "exp_avg_sq", "step")]
+    return [t.detach().cpu() for t in (*mine, *state)]
+
+torch.testing.assert_close(trained(device, fused=True), trained("cpu"), rtol=1e-4, atol=1e-6)
+assert by_kernel("aten::_fused_adamw_") - before == 3
+torch.testing.assert_close(trained(device, fused=True, maximize=True), trained("cpu", maximize=True),
+                           rtol=1e-4, atol=1e-6)
+assert by_kernel("aten::_fused_adamw_") - before == 3
 """)
 
 

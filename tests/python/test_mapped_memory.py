@@ -2,7 +2,7 @@
 it meanwhile. The device `handles` refuses what breaks that, and takes the pages away when they are unmapped."""
 
 import pytest
-from helpers import output_of
+from session import Sessions
 from vendors import compile_test_plugin
 
 pytestmark = pytest.mark.accelerator("the CPU has no plugin", only="sim")
@@ -11,6 +11,13 @@ pytestmark = pytest.mark.accelerator("the CPU has no plugin", only="sim")
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory):
     return compile_test_plugin(tmp_path_factory.mktemp("plugin"), "handles")
+
+
+@pytest.fixture(scope="module")
+def run(plugin):
+    sessions = Sessions("handles", plugin)
+    yield sessions
+    sessions.close()
 
 
 OPERATORS = """
@@ -61,18 +68,18 @@ print(sorted((e.op, e.way, e.bytes) for e in torchplug.ledger() if e.op in ("ate
 
 
 @pytest.mark.parametrize("maps", ["on", "large", "off"])
-def test_operators_are_right_mapped_copied_and_in_part(plugin, maps):
-    output_of(OPERATORS, "handles", TORCHPLUG_DEVICE=plugin, TORCHPLUG_HANDLES_MAPS=maps)
+def test_operators_are_right_mapped_copied_and_in_part(run, maps):
+    run(OPERATORS, TORCHPLUG_HANDLES_MAPS=maps)
 
 
-def test_validate_finds_nothing(plugin):
-    output_of(OPERATORS, "handles", TORCHPLUG_DEVICE=plugin, TORCHPLUG_LAYERS="validate")
+def test_validate_finds_nothing(run):
+    run(OPERATORS, TORCHPLUG_LAYERS="validate")
 
 
-def test_the_ledger_says_borrow_where_nothing_was_copied(plugin):
-    mapped = output_of(LEDGER, "handles", TORCHPLUG_DEVICE=plugin)
+def test_the_ledger_says_borrow_where_nothing_was_copied(run):
+    mapped = run(LEDGER)
     assert mapped == "[('aten::exp_', 'borrow', 0), ('aten::sin', 'borrow', 0)]"
-    copied = output_of(LEDGER, "handles", TORCHPLUG_DEVICE=plugin, TORCHPLUG_HANDLES_MAPS="off")
+    copied = run(LEDGER, TORCHPLUG_HANDLES_MAPS="off")
     assert copied == "[('aten::exp_', 'stage', 4000), ('aten::sin', 'stage', 8000)]"
 
 
@@ -90,8 +97,8 @@ assert (x + x).tolist() == [0, 2, 4, 6] and x.relu().tolist() == [0, 1, 2, 3]
 """
 
 
-def test_an_operator_that_throws_leaves_nothing_mapped(plugin):
-    output_of(THROWS, "handles", TORCHPLUG_DEVICE=plugin)
+def test_an_operator_that_throws_leaves_nothing_mapped(run):
+    run(THROWS)
 
 
 FAULTS = """
@@ -116,11 +123,35 @@ for fault, word in (("host_map:1:internal", "host_map"), ("host_map:2:internal",
     _C.set_faults("")
     if word == "host_map":
         assert (x + x).sum().item() == 2 * expected.sum().item()
+# What was left mapped by the last is unmapped before it is mapped again: the device refuses to map a range twice.
+assert torch.equal(x.sin().cpu(), expected.sin())
+assert (x + x).sum().item() == 2 * expected.sum().item()
+# As long as the plugin fails, nothing is mapped, and each time the error says so.
+_C.set_faults("host_unmap:1+:internal")
+for _ in range(2):
+    try:
+        x.cos()
+    except RuntimeError as error:
+        assert "host_unmap failed" in str(error), error
+    else:
+        raise AssertionError
+_C.set_faults("")
+assert torch.equal(x.cos().cpu(), expected.cos())
+# Or before it is freed: the device refuses to free what is mapped.
+_C.set_faults("host_unmap:1:internal")
+try:
+    x.exp_()
+except RuntimeError as error:
+    assert "host_unmap failed" in str(error), error
+_C.set_faults("")
+del x
+torch.get_device_module(device).empty_cache()
+assert torch.get_device_module(device).memory_reserved() == 0
 """
 
 
-def test_a_plugin_that_fails_to_map_or_unmap_is_named_and_all_the_rest_is_unmapped(plugin):
-    output_of(FAULTS, "handles", TORCHPLUG_DEVICE=plugin, TORCHPLUG_LAYERS="fault")
+def test_a_plugin_that_fails_to_map_or_unmap_is_named_and_all_the_rest_is_unmapped(run):
+    run(FAULTS, TORCHPLUG_LAYERS="fault")
 
 
 THREADS = """
@@ -148,9 +179,9 @@ assert not wrong, wrong[:3]
 """
 
 
-def test_threads_share_a_tensor_that_some_map_and_others_give_to_kernels(plugin):
+def test_threads_share_a_tensor_that_some_map_and_others_give_to_kernels(run):
     """The device refuses a second map of a range, and kernels that read it meanwhile."""
-    output_of(THREADS, "handles", TORCHPLUG_DEVICE=plugin)
+    run(THREADS)
 
 
 RANDOM = """
@@ -177,9 +208,9 @@ assert not torch.equal(replayed[0], replayed[1])
 """
 
 
-def test_captured_random_numbers_are_found_by_handle_and_offset(plugin):
-    output_of(RANDOM, "handles", TORCHPLUG_DEVICE=plugin)
-    output_of(RANDOM, "handles", TORCHPLUG_DEVICE=plugin, TORCHPLUG_LAYERS="validate")
+def test_captured_random_numbers_are_found_by_handle_and_offset(run):
+    run(RANDOM)
+    run(RANDOM, TORCHPLUG_LAYERS="validate")
 
 
 MEMORY_OF = """
@@ -198,8 +229,8 @@ else:
 """
 
 
-def test_memory_of_names_the_handle_and_the_offset(plugin):
-    output_of(MEMORY_OF, "handles", TORCHPLUG_DEVICE=plugin)
+def test_memory_of_names_the_handle_and_the_offset(run):
+    run(MEMORY_OF)
 
 
 LARGEST = """
@@ -219,8 +250,8 @@ assert module.memory_reserved() == reserved
 """
 
 
-def test_no_allocation_is_larger_than_the_device_allows_and_the_error_names_it(plugin):
+def test_no_allocation_is_larger_than_the_device_allows_and_the_error_names_it(run):
     largest = {"TORCHPLUG_HANDLES_LARGEST": str(6 << 20), "TORCHPLUG_LAYERS": "validate"}
-    said = output_of(LARGEST, "handles", TORCHPLUG_DEVICE=plugin, **largest)
+    said = run(LARGEST, **largest)
     assert "The largest allocation that the device allows is 6.0 MiB" in said
     assert "expandable_segments" not in said

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from helpers import output_of
 from interpreter import HELLO, NAME, run, search_path
 from vendors import CRASHES, compile_plugin, compile_test_plugin, install
 
@@ -156,24 +157,63 @@ for _ in range(2):
     assert second == "2.0"
 
 
-def test_a_forked_process_is_told_to_be_spawned(operators):
-    code = f"""
-import torch, torchplug, os
-torchplug.load_operators({str(operators)!r})
-x = torch.ones(2)
-torch.ops.acme.scale(x)
-if os.fork() == 0:
-    try:
-        torch.ops.acme.scale(x)
-    except RuntimeError as error:
-        print(error, flush=True)
-    os._exit(0)
-os.wait()
-print(torch.ops.acme.scale(x).tolist())
+FORK = """
+import os, signal
+def in_child(call):
+    "What the call gives, or why it gives nothing, in a forked process; one that hangs is ended."
+    read, write = os.pipe()
+    if (pid := os.fork()) == 0:
+        signal.alarm(60)
+        try: answer = str(call())
+        except BaseException as error: answer = str(error)
+        os.write(write, answer.encode())
+        os._exit(0)
+    os.close(write)
+    answer = os.fdopen(read).read()
+    assert os.waitpid(pid, 0)[1] == 0
+    return answer
 """
-    output, _ = run(code, "none", fresh=True)
-    told, works = output.splitlines()
-    assert "acme::scale" in told and "spawn" in told and works == "[1.0, 1.0]"
+
+
+def test_a_forked_process_may_call_them_as_it_may_the_cpus(operators):
+    """Also after PyTorch's threads, which the child has no more, were used in the parent."""
+    code = f"""
+import torch, torchplug
+{FORK}
+torchplug.load_operators({str(operators)!r})
+torch.set_num_threads(3)
+acme, x = torch.ops.acme, torch.ones(2)
+torch.ones(1 << 20).exp().sum()
+assert acme.threads() == 3 and acme.number_of_plan(x) == 1
+assert in_child(lambda: acme.scale(x, 2.0).tolist()) == "[2.0, 2.0]"
+assert in_child(lambda: (acme.number_of_plan(x), acme.number_of_plan(torch.ones(5)))) == "(1, 2)"
+assert in_child(acme.threads) == "3"
+assert in_child(lambda: (torch.set_num_threads(1), acme.threads())) == "(None, 1)"
+
+class Scaled(torch.utils.data.Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, i): return acme.scale(torch.full((2,), float(i)), 2.0)
+
+loader = torch.utils.data.DataLoader(Scaled(), num_workers=1, multiprocessing_context="fork")
+assert torch.cat(list(loader)).tolist() == [[2.0 * i] * 2 for i in range(4)]
+print(acme.scale(x).tolist(), acme.threads())
+"""
+    output, _ = run(code, "none")
+    assert output == "[1.0, 1.0] 3"
+
+
+def test_a_forked_process_may_not_call_those_of_a_device(owner):
+    code = f"""
+import torch, torchplug
+{FORK}
+x = torch.ones(2)
+torch.ones(1, device="owner")
+torch.ops.owner.scale(x)
+print(in_child(lambda: torch.ops.owner.scale(x)))
+print(torch.ops.owner.scale(x).tolist())
+"""
+    told, works = run(code, owner)[0].splitlines()
+    assert "owner::scale" in told and "spawn" in told and works == "[1.0, 1.0]"
 
 
 # ---- refusals ----
@@ -211,6 +251,7 @@ HOST = ".accepts = PLUG_ACCEPTS_HOST"
             ["solo::f", "gradient", "does not return"],
         ),
         (f'.schema = "solo::f(Tensor x) -> ()", {HOST}, .writes = 1', ["solo::f", "Tensor(a!)"]),
+        (f'.schema = "solo::f(Tensor x) -> str", {HOST}', ["solo::f returns str", "numbers"]),
     ],
 )
 def test_what_cannot_be_defined_is_one_sentence(tmp_path, kernel, words):
@@ -259,6 +300,9 @@ for _ in range(3):
     same(own.linear(dx.t().contiguous().t(), dw), x @ w.t())
     same(own.scale(dx, 2.0), x * 2)
 same(own.linear(dx[:1], dw), x[:1] @ w.t())
+def refusal(call):
+    try: call()
+    except (RuntimeError, NotImplementedError) as error: return str(error)
 # Where it is, and that a device is told.
 assert own.linear(dx, dw).device == torch.device("owner", 0)
 assert own.told(dx, [dx, None], [1], [], True, "a")[9].item() == 0
@@ -277,6 +321,10 @@ same(own.positive(dx), x[x > 0])
 same(own.stacked(dx, 2), x.expand(2, 2, 3))
 same(own.stacked(dx, 3), x.expand(3, 2, 3))
 assert own.count_positive(dx) == int((x > 0).sum())
+assert own.positives(dx) == own.positives(x) and own.positives(dx)[2] == (x > 0).flatten().tolist()
+assert own.largest(dx) == x.max().item() and own.largest(torch.tensor([7, 3], device=device)) == 7
+for how in range(4):
+    assert "host->output" in refusal(lambda: own.asks_wrongly(dx, how))
 for here, there in zip(own.double_each([x, w]), own.double_each([dx, dw])): same(there, here)
 # The dtypes of the device are not asked.
 double = torch.randn(3, dtype=torch.float64)
@@ -308,9 +356,8 @@ if graph is not None:
     graph.replay()
     same(out, 3 * x), same(static, 4 * x)
 # What is refused.
-def refusal(call):
-    try: call()
-    except (RuntimeError, NotImplementedError) as error: return str(error)
+own.fails(dx, 6)
+assert "an old sentence" not in refusal(lambda: own.fails(dx, 1))
 assert "the moon is not full" in refusal(lambda: own.fails(dx, 0)), refusal(lambda: own.fails(dx, 0))
 assert "owner::fails" in refusal(lambda: own.fails(dx, 0))
 assert "only float64" in refusal(lambda: own.halve(dx))
@@ -355,3 +402,46 @@ x = torch.randn(2, 3, device="hello")
 print(torch.equal(torch.ops.acme.scale(x, 2.0).cpu(), x.cpu() * 2))
 """
     assert run(code, HELLO) == ("True", "")
+
+
+ON_STREAMS = """
+from helpers import capture
+own, module = torch.ops.own_streams, torch.own_streams
+x = torch.arange(6.0, device="own_streams")
+default = own.where(x)
+assert default[1] is False
+# A stream of its own, behind work that takes a while.
+slow = torch.randn(300, 300, device=x.device)
+for turn in range(3):
+    stream = module.Stream()
+    stream.wait_stream(module.current_stream())
+    with module.stream(stream):
+        y = x + turn
+        for _ in range(5):
+            slow @ slow
+        y.mul_(3)
+        z = own.twice(y)
+        assert own.where(x) == own.where(y) != default
+    module.current_stream().wait_stream(stream)
+    assert (z + 0).tolist() == [(i + turn) * 6 for i in range(6)]
+assert own.where(x) == default
+# In a graph: replays read what is there then.
+def step():
+    return own.twice(own.twice(x + 1)) + 1
+graph, out = capture(module, step)
+for start in (0.0, 5.0):
+    x.copy_(torch.arange(6.0) + start)
+    graph.replay()
+    assert out.tolist() == [(i + start + 1) * 4 + 1 for i in range(6)]
+told = []
+with module.graph(module.Graph()):
+    try: told.append(own.where(x)[1])
+    except RuntimeError as error: told.append(str(error))
+print(told)
+"""
+
+
+@pytest.mark.parametrize("layers", [{}, {"TORCHPLUG_LAYERS": "validate"}])
+def test_own_operators_keep_to_their_stream_and_are_captured(tmp_path_factory, layers):
+    plugin = compile_test_plugin(tmp_path_factory.mktemp("plugin"), "own_streams")
+    assert output_of(ON_STREAMS, "own_streams", TORCHPLUG_DEVICE=plugin, **layers) == "[True]"

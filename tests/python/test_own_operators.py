@@ -120,6 +120,32 @@ def test_results_may_be_numbers_or_shaped_by_the_kernel(acme):
     assert_equal(acme.positive(-x), torch.tensor([2.0]))
 
 
+def test_results_may_be_lists_of_numbers(acme):
+    for values in ([1.0, -2.0, 3.0], [-1.0], []):
+        positive = [value for value in values if value > 0]
+        expected = ([values.index(v) for v in positive], positive, [v > 0 for v in values])
+        for _ in range(2):
+            assert acme.positives(torch.tensor(values)) == expected
+    assert acme.asks_wrongly(torch.ones(1), 4) == []
+    assert acme.largest(torch.tensor([1.5, 2.5])) == 2.5
+    largest = acme.largest(torch.tensor([7, 3]))
+    assert largest == 7 and isinstance(largest, int)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (0, "another dtype"),
+        (1, "one dimension"),
+        (2, "negative size"),
+        (3, "has its shape already"),
+    ],
+)
+def test_a_list_of_numbers_that_is_asked_for_wrongly_is_refused(acme, how, words):
+    with pytest.raises(RuntimeError, match=rf"acme::asks_wrongly failed.*{words}"):
+        acme.asks_wrongly(torch.ones(1), how)
+
+
 def test_a_function_may_shape_the_results(acme):
     x = randn(2, 3)
     for times in (2, 1, 0):
@@ -203,6 +229,13 @@ def test_what_a_kernel_answers_is_an_error_in_its_words(acme, how, error, words)
         with pytest.raises(error, match=words):
             acme.fails(x, how)
     assert_equal(acme.fails(x, 5), torch.zeros(2))
+
+
+def test_a_sentence_that_an_earlier_call_left_is_nobodys(acme):
+    x = torch.ones(2)
+    acme.fails(x, 6)
+    with pytest.raises(RuntimeError, match="does not take such a call"):
+        acme.fails(x, 1)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "loaded.h"
 #include "torchplug/plug.h"
 
 struct check {
@@ -27,23 +28,16 @@ extern const struct check device_checks[], memory_checks[], copy_checks[],
 
 /* ---- The plugin under test (plugin.c). ---- */
 
-extern plug_module module;    /* as adopted */
-extern plug_runtime rt;       /* likewise */
 extern plug_device_info info; /* of `device` */
 extern int32_t device;        /* the one to check */
 extern int32_t device_total;
 extern int32_t wire; /* a socket to the other process of a check that has two */
 
-/* As much of a table as its owner knew: the rest is zero, and so is a member reached in
-** part. */
-void adopt(void *to, size_t whole, const void *from, uint32_t size);
 /* Loads the plugin; on failure gives the reason, which is static. */
 extern const char *plugin_path;
 const char *load_plugin(void);
 /* Asks for the devices and opens `device`. */
 void open_plugin(void);
-/* What the plugin told set_error since this was last called, or NULL. */
-const char *take_error(void);
 void open_device(int32_t index);
 
 /* ---- Judging (tools.c). ---- */
@@ -63,8 +57,6 @@ void ok(plug_status status, const char *call);
 void refused(plug_status status, const char *call);
 /* A status that exists, and a sentence if it is an error. */
 void well_formed(plug_status status, const char *call);
-
-const char *status_text(plug_status status);
 
 /* ---- Doing (tools.c). ---- */
 

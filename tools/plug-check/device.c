@@ -62,17 +62,13 @@ static void profiler(const plug_profiler *given) {
          "plug_profiler has a function missing, or no size: give all of it, or none");
 }
 
-static void kernels(const plug_kernels *given) {
-  plug_kernels table;
-  adopt(&table, sizeof table, given, given->size);
-  expect(given->size, "plug_kernels has no size");
-  expect(!table.count || (table.list && table.kernel_size),
-         "plug_kernels counts %u kernels but has no list or no kernel_size", table.count);
-  for (uint32_t i = 0; i < table.count; i++) {
-    plug_kernel kernel;
-    adopt(&kernel, sizeof kernel,
-          (const char *)table.list + (size_t)i * table.kernel_size, table.kernel_size);
-    expect(kernel.schema && kernel.fn, "kernel %u has no schema or no function", i);
+static void read_kernels(void) {
+  expect(module.kernels->size, "plug_kernels has no size");
+  const char *wrong = adopt_kernels();
+  expect(!wrong, "%s", wrong);
+  for (uint32_t i = 0; i < kernel_count; i++) {
+    expect(kernels[i].schema && kernels[i].fn, "kernel %u has no schema or no function",
+           i);
   }
 }
 
@@ -105,7 +101,7 @@ static void tables(void) {
          (unsigned long long)module.flags);
   expect(module.runtime->reserved == 0, "plug_runtime.reserved is not 0");
   if (module.profiler) profiler(module.profiler);
-  if (module.kernels) kernels(module.kernels);
+  if (module.kernels) read_kernels();
   GROUP("streams and events", stream_create, event_sync);
   GROUP("pinned host memory", host_alloc, host_free);
   GROUP("capture", capture_begin, capture_destroy);

@@ -7,32 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-plug_kernel *kernels;
-uint32_t kernel_count;
-plug_kernel *any_kernel;
-
-static void adopt_kernels(void) {
-  plug_kernels table;
-  adopt(&table, sizeof table, module.kernels, module.kernels->size);
-  expect(table.kernel_size > 0 || (table.count == 0 && !table.any),
-         "plug_kernels.kernel_size is 0: set it to sizeof(plug_kernel)");
-  expect(table.list || table.count == 0, "plug_kernels.count is %u, but there is no list",
-         table.count);
-  kernel_count = table.count;
-  kernels = calloc(kernel_count + 1, sizeof *kernels);
-  if (!kernels) fail("there is no memory left");
-  for (uint32_t i = 0; i < kernel_count; i++) {
-    adopt(&kernels[i], sizeof *kernels,
-          (const char *)table.list + (size_t)i * table.kernel_size, table.kernel_size);
-  }
-  if (!table.any) return;
-  any_kernel = &kernels[kernel_count];
-  adopt(any_kernel, sizeof *any_kernel, table.any, table.kernel_size);
-}
-
 void need_kernels(void) {
   if (!module.kernels) absent("no kernels: the CPU does every operator");
-  adopt_kernels();
+  const char *wrong = adopt_kernels();
+  expect(!wrong, "%s", wrong);
 }
 
 static void need_a_device(void) {

@@ -7,9 +7,6 @@
 
 /* ---- The plugin's kernels (kernels.c). ---- */
 
-extern plug_kernel *kernels;
-extern uint32_t kernel_count;
-extern plug_kernel *any_kernel; /* or NULL */
 /* Adopts them; ends the check if there are none. */
 void need_kernels(void);
 /* Of a schema whose name begins with the plugin's. */

@@ -55,29 +55,6 @@ void doing(const char *what) {
   snprintf(verdict->doing, sizeof verdict->doing, "%s", what);
 }
 
-const char *status_text(plug_status status) {
-  switch (status) {
-    case PLUG_OK:
-      return "ok";
-    case PLUG_NOT_READY:
-      return "not ready";
-    case PLUG_UNSUPPORTED:
-      return "unsupported";
-    case PLUG_INVALID:
-      return "invalid use";
-    case PLUG_NO_MEMORY:
-      return "out of memory";
-    case PLUG_TIMEOUT:
-      return "timeout";
-    case PLUG_LOST:
-      return "device lost";
-    case PLUG_INTERNAL:
-      return "internal error";
-    default:
-      return "an unknown status";
-  }
-}
-
 void well_formed(plug_status status, const char *call) {
   const char *said = take_error();
   bool known = (status >= PLUG_OK && status <= PLUG_UNSUPPORTED) ||

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "loaded.h"
 #include "torchplug/plug.h"
 
 #define PRINTF_LIKE(words, first) __attribute__((format(printf, words, first)))
@@ -115,16 +116,8 @@ struct options {
 };
 extern struct options options;
 
-extern plug_module module;
-extern plug_runtime rt;
-extern plug_kernel *kernels; /* as adopted, the plugin's list */
-extern uint32_t kernel_count;
-extern plug_kernel *any_kernel; /* or NULL */
-
 /* On failure the reason, which is static. */
 const char *load_target(void);
-/* What the plugin told set_error since this was last called, or NULL. */
-const char *take_error(void);
 
 /* Answers scratch, output and rng while a call runs; host_private points at it. */
 struct service {

@@ -1,51 +1,11 @@
-/* The plugin that a trace is played against, and the host it sees. */
-#include <ctype.h>
-#include <dlfcn.h>
+/* The plugin that a trace is played against, and what its kernels are given. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay.h"
 
-plug_module module;
-plug_runtime rt;
-plug_kernel *kernels;
-uint32_t kernel_count;
-plug_kernel *any_kernel;
 const struct trace *played;
-
-static char last_error[1024];
-static bool has_error;
-
-const char *take_error(void) {
-  const bool had = has_error;
-  has_error = false;
-  return had ? last_error : NULL;
-}
-
-/* ---- the host ---- */
-
-static void set_error(const plug_host *host, const char *message) {
-  (void)host;
-  has_error = message != NULL && *message != '\0';
-  snprintf(last_error, sizeof last_error, "%s", message ? message : "");
-}
-
-static void log_line(const plug_host *host, int32_t level, const char *message) {
-  (void)host;
-  if (level >= 2) fprintf(stderr, "plug-replay: the plugin says: %s\n", message);
-}
-
-static const char *option(const plug_host *host, const char *key) {
-  char name[256] = "TORCHPLUG_";
-  size_t length = strlen(name);
-  (void)host;
-  for (; *key && length + 1 < sizeof name; key++) {
-    name[length++] = (char)(*key == '.' ? '_' : toupper((unsigned char)*key));
-  }
-  name[length] = '\0';
-  return getenv(name);
-}
 
 /* What calls were given beside the memory of the trace. */
 static plug_mem *given_out;
@@ -125,7 +85,7 @@ static plug_status output(const plug_host *host, const plug_call *call, uint32_t
   struct service *service = call->host_private;
   int64_t first = 0;
   if (index >= call->result_count || ndim < 0) {
-    set_error(host, "host->output was called for a result that there is not");
+    host->set_error(host, "host->output was called for a result that there is not");
     return PLUG_INVALID;
   }
   plug_value *result = &call->results[index];
@@ -180,71 +140,10 @@ static void report(const plug_host *host, int32_t device, plug_stream stream,
   fflush(stdout);
 }
 
-static void team(const plug_host *host,
-                 void (*fn)(void *arg, int32_t index, int32_t count), void *arg) {
-  (void)host;
-  fn(arg, 0, 1);
-}
-
-static const plug_host host_table = {
-    .size = sizeof host_table,
-    .abi_minor = PLUG_ABI_MINOR,
-    .set_error = set_error,
-    .log = log_line,
-    .option = option,
-    .scratch = scratch,
-    .output = output,
-    .rng = rng,
-    .report = report,
-    .team = team,
-};
-
-/* ---- loading ---- */
-
-/* As much of a table as its owner knew: the rest is zero. */
-static void adopt(void *to, size_t whole, const void *from, uint32_t size) {
-  const size_t known = size / sizeof(void *) * sizeof(void *);
-  memset(to, 0, whole);
-  memcpy(to, from, known < whole ? known : whole);
-}
-
-static void adopt_kernels(void) {
-  plug_kernels table;
-  if (!module.kernels) return;
-  adopt(&table, sizeof table, module.kernels, module.kernels->size);
-  kernel_count = table.list ? table.count : 0;
-  kernels = calloc(kernel_count + 1, sizeof *kernels);
-  if (!kernels) give_up("there is no memory left");
-  for (uint32_t i = 0; i < kernel_count; i++) {
-    adopt(&kernels[i], sizeof *kernels,
-          (const char *)table.list + (size_t)i * table.kernel_size, table.kernel_size);
-  }
-  if (!table.any) return;
-  any_kernel = &kernels[kernel_count];
-  adopt(any_kernel, sizeof *any_kernel, table.any, table.kernel_size);
-}
-
 const char *load_target(void) {
-  static char reason[2048];
-  plug_status (*entry)(const plug_host *, const plug_module **) = NULL;
-  const plug_module *given = NULL;
-  void *library = dlopen(options.plugin, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    snprintf(reason, sizeof reason, "it cannot be loaded: %s", dlerror());
-    return reason;
-  }
-  void *symbol = dlsym(library, "torchplug_plugin_v0");
-  if (!symbol) return "it is not a plugin: it does not export torchplug_plugin_v0()";
-  memcpy(&entry, &symbol, sizeof entry);
-  const plug_status status = entry(&host_table, &given);
-  if (status != PLUG_OK || !given) {
-    const char *said = take_error();
-    snprintf(reason, sizeof reason, "its entry point failed (%s): %s",
-             status_word(status), said ? said : "no reason given");
-    return reason;
-  }
-  adopt(&module, sizeof module, given, given->size);
-  if (module.runtime) adopt(&rt, sizeof rt, module.runtime, module.runtime->size);
-  adopt_kernels();
-  return NULL;
+  static const plug_host services = {
+      .scratch = scratch, .output = output, .rng = rng, .report = report};
+  const char *reason = load_library(options.plugin, "plug-replay", &services);
+  if (!reason && module.kernels) reason = adopt_kernels();
+  return reason;
 }

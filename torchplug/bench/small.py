@@ -33,6 +33,20 @@ def measure_burst(
     return play(settings.rounds, contests(groups, place, settings.burst, clock))
 
 
+def measure_pairs(
+    groups: list[rows.Group], place: torch.device, settings: Settings
+) -> dict[str, Result]:
+    """Until the call returns, beside another call on the same device."""
+    pairs = {
+        name: Contest(
+            until_returned(call, place, settings.calls),
+            until_returned(calls.PEERS[call], place, settings.calls),
+        )
+        for name, call in rows.calls_of(groups)
+    }
+    return play(settings.rounds, pairs)
+
+
 def is_asynchronous() -> bool:
     """Whether a call only enqueues its work."""
     return torchplug._C.describe()["capabilities"]["streams"]

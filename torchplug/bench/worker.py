@@ -34,6 +34,7 @@ Measure = Callable[[list[rows.Group], torch.device, Settings], dict[str, Result]
 KINDS: dict[str, Measure] = {
     "call": small.measure,
     "burst": small.measure_burst,
+    "pair": small.measure_pairs,
     "shapes": shapes.measure,
     "chain": chain.measure,
     "step": training.measure,
@@ -44,6 +45,8 @@ KINDS: dict[str, Measure] = {
     "large": large.measure,
     "staging": staging.measure,
 }
+OF_OPERATORS = ("call", "burst", "pair", "shapes", "chain")
+"""Kinds of rows that are about one operator."""
 
 
 def main() -> None:
@@ -86,9 +89,8 @@ def measure(place: torch.device, groups: list[rows.Group], settings: Settings) -
 
 
 def ways(groups: Iterable[rows.Group], place: torch.device) -> dict[str, list[str]]:
-    """Of the rows that are about one operator."""
     found: dict[str, list[str]] = {}
-    of_operators = [group for group in groups if group.kind in ("call", "burst", "shapes", "chain")]
+    of_operators = [group for group in groups if group.kind in OF_OPERATORS]
     for name, call in rows.calls_of(of_operators):
         found[name] = small.ways(call, place)
     return found

@@ -174,7 +174,7 @@ Reason BoundKernel::run_kernel(KernelCall& call, std::span<const plug_value> arg
   if (C10_LIKELY(call.run(arguments, call_flags(!planner_.is_pointwise())) != PLUG_UNSUPPORTED))
     return Reason::kNone;
   alike.was_declined = true;
-  return decline(take_plugin_error());
+  return decline(call.take_reason());
 }
 
 Reason BoundKernel::run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan,
@@ -284,10 +284,7 @@ void BoundKernel::give_results(Arguments arguments, const BoundPlan& plan, Given
     const ResultKind kind = binding_.results[i];
     const size_t count = plan.count_of(i);
     if (is_number(kind)) {
-      const bool has_tensor =
-          !arguments.empty() && arguments[0].isTensor() && arguments[0].toTensor().defined();
-      given.values.add_number(
-          open_number(kind, has_tensor ? arguments[0].toTensor().scalar_type() : at::kDouble));
+      given.values.add_number(open_number(kind, arguments));
     } else if (kind == ResultKind::kTensors && !plan.is_open) {
       given.values.add_result_list(shown.slice(next, count));
     } else {

@@ -50,7 +50,7 @@ plug_status KernelCall::run(std::span<const plug_value> arguments, uint64_t flag
                   .name = target_.name,
                   .may_decline = target_.may_decline};
   return submit(work, [&](uint64_t number) {
-    call.sequence = number;
+    call.sequence = sequence_ = number;
     const auto lock = lock_calls(target_.module);
     return target_.kernel.fn(&call);
   });
@@ -111,37 +111,11 @@ plug_status KernelCall::scratch(uint64_t bytes, plug_mem* mem) {
   }
 }
 
-const char* KernelCall::wrong_output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
-                                     const int64_t* strides) const {
-  const auto type = to_scalar_type(dtype);
-  if (index >= target_.results.size() || index >= results_.size())
-    return "host->output was called with an index of no result";
-  if (!type || c10::isQIntType(*type)) return "host->output was called with an unknown dtype";
-  const ResultKind kind = target_.results[index];
-  const bool is_begun = kind == ResultKind::kTensors && results_[index].tag == PLUG_VALUE_TENSORS &&
-                        index < shaped_.size() && !shaped_[index].tensors.empty();
-  if (is_number(kind)) return "host->output was called for a result that is a number";
-  if (results_[index].tag != PLUG_NONE && !is_begun)
-    return "host->output was called for a result that has its shape already";
-  for (int32_t d = 0; d < ndim; ++d) {
-    if (sizes[d] < 0 || (strides != nullptr && strides[d] < 0))
-      return "host->output was called with a negative size or stride";
-  }
-  if (ndim < 0) return "host->output was called with a negative number of dimensions";
-  if (!is_numbers(kind)) return nullptr;
-  if (is_preparing_) return "host->output was called in prepare for a list of numbers, which a kernel fills";
-  const at::ScalarType wanted = kind == ResultKind::kInts     ? at::kLong
-                                : kind == ResultKind::kFloats ? at::kDouble
-                                                              : at::kBool;
-  return ndim == 1 && *type == wanted
-             ? nullptr
-             : "host->output was called for a list of numbers with another dtype, or "
-               "not with one dimension";
-}
-
 plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
                                const int64_t* strides) {
-  if (const char* wrong = wrong_output(index, dtype, ndim, sizes, strides)) return fail(PLUG_INVALID, wrong);
+  const bool is_begun = index < shaped_.size() && !shaped_[index].tensors.empty();
+  const OutputRequest request{index, dtype, ndim, sizes, strides, is_preparing_, is_begun};
+  if (const char* wrong = wrong_output(request, target_.results, results_)) return fail(PLUG_INVALID, wrong);
   try {
     const auto dimensions = static_cast<size_t>(ndim);
     const at::IntArrayRef shape(sizes, dimensions);
@@ -190,13 +164,7 @@ void KernelCall::add_tensor(uint32_t index, at::ScalarType type, at::IntArrayRef
 void KernelCall::add_numbers(uint32_t index, at::ScalarType type, int64_t count) {
   Shaped& shaped = shaped_[index];
   shaped.tensors.push_back(at::zeros({count}, at::TensorOptions(at::kCPU).dtype(type)));
-  void* memory = shaped.tensors.back().mutable_data_ptr();
-  plug_value& value = results_[index];
-  value = tagged(type == at::kLong     ? PLUG_VALUE_INTS
-                 : type == at::kDouble ? PLUG_VALUE_FLOATS
-                                       : PLUG_VALUE_BOOLS);
-  value.count = static_cast<uint32_t>(count);
-  value.as.ints = static_cast<const int64_t*>(memory);
+  results_[index] = open_numbers(shaped.tensors.back());
 }
 
 plug_status KernelCall::rng(uint64_t draws, plug_rng* rng) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "aten/kernel/kernel_state.h"
@@ -54,6 +55,8 @@ class KernelCall final : public CallServices {
   void set_generator(at::Generator generator) { generator_ = std::move(generator); }
   // `flags`: PLUG_CALL_*.
   plug_status run(std::span<const plug_value> arguments, uint64_t flags);
+  // Why run() was answered PLUG_UNSUPPORTED, in the plugin's words; empty if it said nothing.
+  std::string take_reason() const { return take_plugin_error_of(sequence_); }
   // Asks the kernel to prepare for calls like this one, which is not made. It may shape results for all of
   // them: what they look like is then shaped_results().
   plug_status prepare(std::span<const plug_value> arguments, uint64_t flags, void** state);
@@ -79,9 +82,6 @@ class KernelCall final : public CallServices {
   plug_call make_call(std::span<const plug_value> arguments, uint64_t flags);
   // Notes the call in the capture of its stream; whether it is recorded there instead of being made.
   bool is_recorded(plug_call& call);
-  // What is wrong with a request for an output; null: nothing.
-  const char* wrong_output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
-                           const int64_t* strides) const;
   void add_tensor(uint32_t index, at::ScalarType type, at::IntArrayRef sizes, at::IntArrayRef strides);
   void add_numbers(uint32_t index, at::ScalarType type, int64_t count);
   plug_status fail(plug_status status, const char* sentence) const;
@@ -91,6 +91,7 @@ class KernelCall final : public CallServices {
   Stream stream_;
   std::span<plug_value> results_;
   bool is_preparing_ = false;
+  uint64_t sequence_ = 0;
   at::Generator generator_;
   std::vector<Shaped> shaped_;  // by result, once the kernel has shaped one
   std::vector<c10::DataPtr> scratch_;

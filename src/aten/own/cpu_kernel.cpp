@@ -16,41 +16,6 @@ c10::TypeKind kind_without_optional(const c10::TypePtr& type) {
   return optional != nullptr ? optional->getElementType()->kind() : type->kind();
 }
 
-int32_t number_tag(const c10::TypePtr& type) {
-  switch (type->kind()) {
-    case c10::TypeKind::BoolType: return PLUG_VALUE_BOOL;
-    case c10::TypeKind::FloatType: return PLUG_VALUE_FLOAT;
-    case c10::TypeKind::IntType:
-    case c10::TypeKind::SymIntType: return PLUG_VALUE_INT;
-    default: return PLUG_NONE;
-  }
-}
-
-c10::IValue number_of(const plug_value& value) {
-  switch (value.tag) {
-    case PLUG_VALUE_BOOL: return value.as.i != 0;
-    case PLUG_VALUE_INT: return value.as.i;
-    case PLUG_VALUE_FLOAT: return value.as.f;
-    default: return {};
-  }
-}
-
-template <class T>
-c10::IValue list_of(const at::Tensor& numbers) {
-  const auto* first = static_cast<const T*>(numbers.const_data_ptr());
-  c10::List<T> list;
-  for (int64_t i = 0; i < numbers.numel(); ++i) list.push_back(first[i]);
-  return list;
-}
-
-c10::IValue list_of_numbers(const at::Tensor& numbers) {
-  switch (numbers.scalar_type()) {
-    case at::kDouble: return list_of<double>(numbers);
-    case at::kBool: return list_of<bool>(numbers);
-    default: return list_of<int64_t>(numbers);
-  }
-}
-
 c10::IValue list_of_tensors(const std::vector<at::Tensor>& tensors) {
   return c10::List<at::Tensor>(c10::ArrayRef<at::Tensor>(tensors));
 }
@@ -146,15 +111,14 @@ CpuKernel::Results CpuKernel::make_results(Arguments prepared, const Plan& plan)
       for (const ShapedTensor<int64_t>& shape : plan.outputs[i]->tensors)
         tensors.emplace_back(at::detail::empty_cpu(shape.sizes, shape.dtype));
     } else {
-      results.values[i].tag = own_.is_new(i) ? PLUG_NONE : number_tag(own_.schema.returns()[i].type());
+      if (is_number(own_.kinds[i])) results.values[i] = open_number(own_.kinds[i], prepared);
       continue;
     }
     for (const at::Tensor& tensor : tensors) {
       results.described[i].push_back(describe(tensor));
       results.described[i].back().flags |= PLUG_TENSOR_WRITTEN;
     }
-    const bool is_list = own_.schema.returns()[i].type()->kind() == c10::TypeKind::ListType;
-    results.values[i].tag = is_list ? PLUG_VALUE_TENSORS : PLUG_VALUE_TENSOR;
+    results.values[i].tag = own_.kinds[i] == ResultKind::kTensors ? PLUG_VALUE_TENSORS : PLUG_VALUE_TENSOR;
     results.values[i].count = static_cast<uint32_t>(tensors.size());
     results.values[i].as.tensors = results.described[i].data();
   }
@@ -166,8 +130,7 @@ void CpuKernel::learn_shapes(const HostCall& call, Plan& plan) const {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const auto shaped = call.shaped_result(i);
     if (shaped.empty() || !own_.is_new(i)) continue;
-    plan.outputs[i] =
-        ShapedResult<int64_t>{own_.schema.returns()[i].type()->kind() == c10::TypeKind::ListType, {}};
+    plan.outputs[i] = ShapedResult<int64_t>{own_.kinds[i] == ResultKind::kTensors, {}};
     for (const at::Tensor& tensor : shaped)
       plan.outputs[i]->tensors.push_back({tensor.sizes().vec(), tensor.scalar_type()});
   }
@@ -205,8 +168,8 @@ void CpuKernel::run_direct(torch::jit::Stack& stack, const Plan& plan) const {
     outputs.emplace_back(at::detail::empty_cpu(shape.sizes, shape.dtype));
     given.add_result(outputs.back());
   }
-  HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.schema,
-                given.arguments(), given.results());
+  HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.kinds, given.arguments(),
+                given.results());
   if (given.generator().defined()) call.set_generator(given.generator());
   call.run(plan.state == nullptr ? nullptr : plan.state->get());
   torch::jit::drop(stack, argument_count_);
@@ -221,8 +184,8 @@ void CpuKernel::run_prepared(torch::jit::Stack& stack, const Plan& plan, Plan* m
   KernelArguments given(/*device=*/0);
   add_arguments(prepared, given);
   Results results = make_results(prepared, plan);
-  HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.schema,
-                given.arguments(), results.values);
+  HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.kinds, given.arguments(),
+                results.values);
   if (given.generator().defined()) call.set_generator(given.generator());
   if (made != nullptr && own_.kernel.prepare != nullptr) {
     made->state = std::make_unique<const State>(own_.kernel, call.prepare());
@@ -240,15 +203,12 @@ void CpuKernel::run_prepared(torch::jit::Stack& stack, const Plan& plan, Plan* m
 c10::IValue CpuKernel::finish(size_t index, Arguments arguments, const HostCall& call,
                               const plug_value& value, const Results& results) const {
   if (own_.returned[index]) return arguments[*own_.returned[index]];
-  const c10::TypePtr& type = own_.schema.returns()[index].type();
-  const bool is_list = type->kind() == c10::TypeKind::ListType;
+  const ResultKind kind = own_.kinds[index];
+  if (is_number(kind)) return number_of(value, kind, own_.name.c_str(), index);
+  if (is_numbers(kind)) return numbers_of(value, kind);
   const std::vector<at::Tensor>& given = results.tensors[index];
   const std::vector<at::Tensor> shaped = given.empty() ? call.shaped_result(index) : given;
-  if (is_list && !own_.is_new(index))
-    return list_of_numbers(shaped.empty() ? at::Tensor(at::detail::empty_cpu({0}, at::kLong))
-                                          : shaped.back());
-  if (!own_.is_new(index)) return number_of(value);
-  if (is_list) return list_of_tensors(shaped);
+  if (kind == ResultKind::kTensors) return list_of_tensors(shaped);
   TORCH_CHECK(!shaped.empty(), own_.name, ": its kernel shaped no result ", index,
               ". It calls host->output for each.");
   return shaped.back();

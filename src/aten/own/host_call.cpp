@@ -12,38 +12,31 @@
 
 #include "aten/kernel/call_flags.h"
 #include "aten/kernel/plug_form.h"
-#include "aten/own/shape_text.h"
 #include "plugin/layers/serialize.h"
+#include "plugin/sequence.h"
 #include "plugin/team.h"
-#include "runtime/sequence.h"
 
 namespace torchplug::aten {
 namespace {
 
 std::atomic<bool> is_child{false};
 
-// A plugin is not called in a process that was forked from one that has called it.
-void refuse_fork(const char* name) {
+// The plugin of a device is not called in a process that was forked from one that has called it; one that
+// has operators alone is, as PyTorch's CPU operators are.
+void refuse_fork(const Module& module, const char* name) {
+  if (!module.has_runtime) return;
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] { is_child = true; });
   TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
-  TORCH_CHECK(!is_child.load(std::memory_order_relaxed), name,
-              " cannot be called in a forked process. Start processes with the method 'spawn'.");
-}
-
-int32_t list_tag(const c10::TypePtr& list) {
-  switch (list->containedType(0)->kind()) {
-    case c10::TypeKind::FloatType: return PLUG_VALUE_FLOATS;
-    case c10::TypeKind::BoolType: return PLUG_VALUE_BOOLS;
-    default: return PLUG_VALUE_INTS;
-  }
+  TORCH_CHECK(!is_child.load(std::memory_order_relaxed), name, " of the device '", module.name,
+              "' cannot be called in a forked process. Start processes with the method 'spawn'.");
 }
 
 }  // namespace
 
 HostCall::HostCall(const Module& module, const plug_kernel& kernel, const char* name, const char* schema,
-                   const c10::FunctionSchema& types, std::span<const plug_value> arguments,
+                   std::span<const ResultKind> kinds, std::span<const plug_value> arguments,
                    std::span<plug_value> results)
-    : module_(module), kernel_(kernel), types_(types), results_(results) {
+    : module_(module), kernel_(kernel), kinds_(kinds), results_(results) {
   call_.size = sizeof call_;
   call_.device = PLUG_HOST;
   call_.user = kernel.user;
@@ -58,19 +51,21 @@ HostCall::HostCall(const Module& module, const plug_kernel& kernel, const char* 
 }
 
 void* HostCall::prepare() {
-  refuse_fork(call_.name);
+  refuse_fork(module_, call_.name);
   void* state = nullptr;
   const auto lock = lock_calls(module_);
   take_plugin_error();
+  is_preparing_ = true;
   check(kernel_.prepare(&call_, &state));
+  is_preparing_ = false;
   return state;
 }
 
 void HostCall::run(void* state) {
-  refuse_fork(call_.name);
+  refuse_fork(module_, call_.name);
   if (C10_UNLIKELY(is_team_used())) note_threads();
   call_.state = state;
-  call_.sequence = runtime::next_sequence(call_.name);
+  call_.sequence = next_sequence(call_.name);
   plug_status status = PLUG_OK;
   {
     const auto lock = lock_calls(module_);
@@ -86,7 +81,7 @@ void HostCall::run(void* state) {
 
 void HostCall::check(plug_status status) const {
   if (C10_LIKELY(status == PLUG_OK)) return;
-  std::string said = take_plugin_error();
+  std::string said = take_plugin_error_of(call_.sequence);
   if (said.empty())
     said = status == PLUG_UNSUPPORTED ? "its kernel does not take such a call" : "no reason given";
   const std::string message = std::string(call_.name) + " failed (" + status_name(status) + "): " + said;
@@ -113,23 +108,17 @@ plug_status HostCall::scratch(uint64_t bytes, plug_mem* mem) {
 
 plug_status HostCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
                              const int64_t* strides) {
-  const auto type = to_scalar_type(dtype);
-  const bool is_plain = type && !c10::isQIntType(*type);
-  const bool is_list =
-      index < results_.size() && types_.returns()[index].type()->kind() == c10::TypeKind::ListType;
-  const bool is_open =
-      index < results_.size() && (results_[index].tag == PLUG_NONE || (is_list && index < shaped_.size()));
-  if (!is_open || !is_plain || ndim < 0) {
-    return refuse(PLUG_INVALID,
-                  "host->output was called twice for a result, or with an unknown result index or dtype");
-  }
+  const bool is_begun = index < shaped_.size() && !shaped_[index].tensors.empty();
+  const OutputRequest request{index, dtype, ndim, sizes, strides, is_preparing_, is_begun};
+  if (const char* wrong = wrong_output(request, kinds_, results_)) return refuse(PLUG_INVALID, wrong);
   try {
     const auto dimensions = static_cast<size_t>(ndim);
     const at::IntArrayRef shape(sizes, dimensions);
+    const at::ScalarType type = *to_scalar_type(dtype);
     shaped_.resize(results_.size());
     shaped_[index].tensors.emplace_back(
-        strides == nullptr ? at::detail::empty_cpu(shape, *type)
-                           : at::detail::empty_strided_cpu(shape, {strides, dimensions}, *type));
+        strides == nullptr ? at::detail::empty_cpu(shape, type)
+                           : at::detail::empty_strided_cpu(shape, {strides, dimensions}, type));
     show_result(index);
     return PLUG_OK;
   } catch (const c10::Error& error) {
@@ -141,13 +130,8 @@ plug_status HostCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, con
 void HostCall::show_result(uint32_t index) {
   Shaped& shaped = shaped_[index];
   plug_value& result = results_[index];
-  const c10::TypePtr& type = types_.returns()[index].type();
-  if (type->kind() == c10::TypeKind::ListType && !aten::is_list_of_tensors(type)) {
-    const at::Tensor& numbers = shaped.tensors.back();
-    result = {};
-    result.tag = list_tag(type);
-    result.count = static_cast<uint32_t>(numbers.numel());
-    result.as.ints = static_cast<const int64_t*>(numbers.const_data_ptr());
+  if (is_numbers(kinds_[index])) {
+    result = open_numbers(shaped.tensors.back());
     return;
   }
   shaped.described.clear();
@@ -156,7 +140,7 @@ void HostCall::show_result(uint32_t index) {
     shaped.described.back().flags |= PLUG_TENSOR_WRITTEN;
   }
   result = {};
-  result.tag = type->kind() == c10::TypeKind::ListType ? PLUG_VALUE_TENSORS : PLUG_VALUE_TENSOR;
+  result.tag = kinds_[index] == ResultKind::kTensors ? PLUG_VALUE_TENSORS : PLUG_VALUE_TENSOR;
   result.count = static_cast<uint32_t>(shaped.described.size());
   result.as.tensors = shaped.described.data();
 }

@@ -4,11 +4,11 @@
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/core/function_schema.h>
 
 #include <span>
 #include <vector>
 
+#include "aten/kernel/result_kind.h"
 #include "plugin/module.h"
 
 namespace torchplug::aten {
@@ -18,7 +18,7 @@ class HostCall final : public CallServices {
   // `name` and `schema`: the operator's; both live until the process ends. `results`: one per return; the
   // kernel fills or shapes those that hold no tensor.
   HostCall(const Module& module, const plug_kernel& kernel, const char* name, const char* schema,
-           const c10::FunctionSchema& types, std::span<const plug_value> arguments,
+           std::span<const ResultKind> kinds, std::span<const plug_value> arguments,
            std::span<plug_value> results);
   HostCall(const HostCall&) = delete;
   HostCall& operator=(const HostCall&) = delete;
@@ -53,7 +53,8 @@ class HostCall final : public CallServices {
 
   const Module& module_;
   const plug_kernel& kernel_;
-  const c10::FunctionSchema& types_;
+  std::span<const ResultKind> kinds_;  // of the results
+  bool is_preparing_ = false;
   plug_call call_{};
   std::span<plug_value> results_;
   at::Generator generator_;

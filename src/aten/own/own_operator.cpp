@@ -46,6 +46,9 @@ void check_returns(const OwnOperator& own) {
                 "': ", own.name,
                 " returns a view of an argument, which a kernel cannot make. Return a new tensor, or "
                 "mark the argument as written: Tensor(a!).");
+    TORCH_CHECK(own.kinds[i] != ResultKind::kOther, "Plugin '", own.module.name, "': ", own.name, " returns ",
+                result.type()->str(),
+                ", which a kernel cannot give. Return tensors, numbers, or lists of one of them.");
     TORCH_CHECK(result.alias_info() == nullptr || own.returned[i], "Plugin '", own.module.name, "': result ",
                 i, " of ", own.name, " is marked as an argument, and no argument has its mark.");
   }
@@ -198,7 +201,8 @@ OwnOperator::OwnOperator(const Module& loaded, const plug_kernel& given)
       schema(read_schema(module, kernel)),
       name(full_name(schema.operator_name())),
       text(c10::toString(schema)),
-      returned(returned_arguments(schema)) {
+      returned(returned_arguments(schema)),
+      kinds(result_kinds(schema)) {
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     const bool is_marked = argument.alias_info() != nullptr && argument.alias_info()->isWrite();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "aten/kernel/result_kind.h"
 #include "aten/own/gradient_text.h"
 #include "aten/own/shape_text.h"
 #include "plugin/module.h"
@@ -25,7 +26,8 @@ struct OwnOperator {
   std::string text;  // the schema as this PyTorch prints it
   // For each return, the argument that it is.
   std::vector<std::optional<size_t>> returned;
-  std::vector<bool> writes;  // by argument
+  std::vector<ResultKind> kinds;  // of the returns
+  std::vector<bool> writes;       // by argument
   bool writes_any = false;
   bool takes_tensors = false;       // or lists of them
   std::optional<ShapeText> shapes;  // or kernel.shape, or the kernel shapes its results itself

@@ -1,11 +1,11 @@
-#include "runtime/sequence.h"
+#include "plugin/sequence.h"
 
 #include <c10/macros/Macros.h>
 
 #include <array>
 #include <atomic>
 
-namespace torchplug::runtime {
+namespace torchplug::plugin {
 namespace {
 
 constexpr uint64_t kReservedAtOnce = 64;  // so that threads seldom meet at the counter they share
@@ -39,6 +39,11 @@ uint64_t next_sequence() noexcept {
   return mine.next++;
 }
 
+uint64_t latest_sequence() noexcept {
+  const uint64_t next = reserved.next;
+  return next == 0 ? 0 : next - 1;
+}
+
 uint64_t next_sequence(const char* name) noexcept {
   const uint64_t sequence = next_sequence();
   Entry& entry = latest[sequence % kKept];
@@ -55,4 +60,4 @@ const char* name_of_sequence(uint64_t sequence) noexcept {
   return entry.sequence.load(std::memory_order_relaxed) == sequence ? name : nullptr;
 }
 
-}  // namespace torchplug::runtime
+}  // namespace torchplug::plugin
