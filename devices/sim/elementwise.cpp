@@ -30,7 +30,7 @@ bool are_dense(const Operands& operands, std::size_t count, const plug_dtype* dt
 plug_status read_operands(const plug::Call& call, std::size_t count, const plug_tensor* const* tensors,
                           const plug_dtype* dtypes, Rounding rounding, Operands& operands) {
   plug_tensor there[Operands::kMost];
-  const plug_tensor* looped[Operands::kMost];
+  const plug_tensor* looped[Operands::kMost] = {};
   for (std::size_t k = 0; k < count; ++k) {
     const plug_tensor& tensor = *tensors[k];
     if (!is_plain(tensor)) return declined("the kernel takes strided tensors without a lazy bit");

@@ -40,7 +40,7 @@ TEST(Extension, operators_of_a_plugin_without_a_device_are_loaded_and_called) {
     const auto scale = c10::Dispatcher::singleton()
                            .findSchemaOrThrow("acme::scale", "")
                            .typed<at::Tensor(const at::Tensor&, double)>();
-    for (int i = 0; i < 2; ++i) EXPECT_TRUE(scale.call(numbers({4}), 2.5).equal(numbers({4}) * 2.5));
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(scale.call(numbers({4}), 2.5).equal(numbers({4}).mul(2.5)));
     expect_says(error_of([] { torchplug::load_operators("/no/such/library.so"); }), {"/no/such/library.so"});
   });
 }
@@ -51,7 +51,7 @@ TEST(Extension, operators_are_loaded_beside_a_device) {
     const auto scale = c10::Dispatcher::singleton()
                            .findSchemaOrThrow("acme::scale", "")
                            .typed<at::Tensor(const at::Tensor&, double)>();
-    expect_same(scale.call(on_device(numbers({4})), 2.5), numbers({4}) * 2.5);
+    expect_same(scale.call(on_device(numbers({4})), 2.5), numbers({4}).mul(2.5));
   });
 }
 

@@ -1,9 +1,8 @@
 // What the validate layer finds of misuse of kernels by the core, and of kernels that break their promises;
 // here done by hand.
 
-#include <cstring>
+#include <algorithm>
 
-#include "memory/device_allocator.h"
 #include "tensors.h"
 #include "validated.h"
 

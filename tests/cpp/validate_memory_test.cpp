@@ -1,7 +1,6 @@
 // What the validate layer finds of misuse of memory by the core, here done by hand.
 
-#include <algorithm>
-#include <cstring>
+#include <functional>
 
 #include "tensors.h"
 #include "validated.h"

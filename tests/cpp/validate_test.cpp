@@ -3,9 +3,11 @@
 
 #include <ATen/ops/add.h>
 
-#include <algorithm>
+#include <cstring>
 #include <set>
+#include <string>
 
+#include "memory/device_allocator.h"
 #include "runtime/event.h"
 #include "tensors.h"
 #include "validated.h"

@@ -225,7 +225,7 @@ RUNTIME = [
         "python/test_fork.py::test_use_in_a_forked_child_is_an_error_that_says_what_to_do",
     ),
     fault(
-        "runtime/sequence.cpp",
+        "plugin/sequence.cpp",
         "entry.name.store(name, std::memory_order_release);",
         "",
         "core_tests:Sequence.*",

@@ -80,6 +80,10 @@ decomposed("aten::mse_loss", F.mse_loss, x, y)
 decomposed("aten::exp", torch.exp, torch.tensor([1, 2, 3]))
 decomposed("aten::addcdiv", torch.addcdiv, x, y, z * z + 1)
 decomposed("aten::sigmoid", torch.sigmoid, torch.tensor(0.5))
+decomposed("aten::addcmul", lambda x, y: torch.addcmul(x, y, torch.tensor(2.0)), x, y)
+decomposed("aten::mul.Tensor", lambda x: torch.tensor([True, False], device=x.device) * x, x[..., :2])
+decomposed("aten::mul.Tensor", lambda x: x * 0.5, torch.tensor([1, 2, 3]))
+decomposed("aten::mul.Tensor", lambda x: x * 0.75, torch.tensor([1, 2, 3]))
 decomposed("aten::_softmax", lambda x: x.softmax(0), torch.tensor(0.5))
 """,
     "strides_are_the_cpus": """
@@ -94,6 +98,12 @@ for x in (image.to(memory_format=torch.channels_last), image.transpose(1, 3), im
     decomposed("aten::native_layer_norm", lambda x: F.layer_norm(x, x.shape[-1:]), x)
     decomposed("aten::native_group_norm", lambda x: F.group_norm(x, x.size(1)), x)
 decomposed("aten::silu", F.silu, torch.randn(0, 3))
+# What the meta kernels say of these is not what the CPU does.
+decomposed("aten::native_batch_norm", lambda x: aten.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5),
+           torch.randn(5, 5, 5).transpose(0, 1))
+decomposed("aten::pixel_shuffle", lambda x: F.pixel_shuffle(x, 2),
+           torch.randn(1, 8, 2, 3).to(memory_format=torch.channels_last))
+decomposed("aten::native_layer_norm", lambda x: F.layer_norm(x, (3,)), torch.randn(0, 3))
 """,
     "a_repeated_call_runs_no_python_and_works_from_threads_and_torchscript": """
 x = torch.randn(3, 4)

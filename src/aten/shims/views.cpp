@@ -1,4 +1,7 @@
+#include <ATen/ops/_conj_native.h>
+#include <ATen/ops/_neg_view_native.h>
 #include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_as_complex_native.h>
@@ -37,6 +40,10 @@ void add_views(OperatorLibrary& library) {
   add_view<at::native::unfold>(library, "unfold");
   add_view<at::native::view_as_real>(library, "view_as_real");
   add_view<at::native::view_as_complex>(library, "view_as_complex");
+  add_view<at::native::view_dtype>(library, "view.dtype");
+  add_view<at::native::alias>(library, "alias");
+  add_view<at::native::_conj>(library, "_conj");
+  add_view<at::native::_neg_view>(library, "_neg_view");
 }
 
 }  // namespace torchplug::aten
