@@ -261,6 +261,8 @@ void GradientText::refuse(size_t place, const std::string& why) const {
   reader.fail(why);
 }
 
+std::string GradientText::whose() const { return name_ + ": its gradient, \"" + text_ + "\","; }
+
 bool GradientText::names(size_t argument) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) {
     return std::ranges::find(entry.arguments, argument) != entry.arguments.end();
@@ -270,9 +272,8 @@ bool GradientText::names(size_t argument) const {
 std::vector<c10::IValue> GradientText::compute(const Entry& entry, const GradientValues& values) const {
   if (entry.arguments.size() == 1) return {evaluate(entry.value, values)};
   std::vector<c10::IValue> results = call(entry.value, values);
-  TORCH_CHECK(results.size() == entry.arguments.size(), name_, ": its gradient takes ",
-              entry.arguments.size(), " results of ", entry.value.operator_name, ", which has ",
-              results.size(), ".");
+  TORCH_CHECK(results.size() == entry.arguments.size(), whose(), " takes ", entry.arguments.size(),
+              " results of ", entry.value.operator_name, ", which has ", results.size(), ".");
   return results;
 }
 
@@ -289,22 +290,22 @@ c10::IValue GradientText::evaluate(const Value& value, const GradientValues& val
     }
     case Value::Kind::kPart: {
       const std::vector<c10::IValue> results = call(value.values.front(), values);
-      TORCH_CHECK(value.index < results.size(), name_, ": its gradient takes result ", value.index, " of ",
+      TORCH_CHECK(value.index < results.size(), whose(), " takes result ", value.index, " of ",
                   value.values.front().operator_name, ", which has ", results.size(), ".");
       return results[value.index];
     }
     case Value::Kind::kCall: break;
   }
   const std::vector<c10::IValue> results = call(value, values);
-  TORCH_CHECK(results.size() == 1, name_, ": its gradient takes one result of ", value.operator_name,
-              ", which has ", results.size(), ". Say which: ", value.operator_name, "(...).0.");
+  TORCH_CHECK(results.size() == 1, whose(), " takes one result of ", value.operator_name, ", which has ",
+              results.size(), ". Say which: ", value.operator_name, "(...).0.");
   return results.front();
 }
 
 std::vector<c10::IValue> GradientText::call(const Value& value, const GradientValues& values) const {
   const c10::OperatorName name{value.operator_name, value.overload_name};
   const auto handle = c10::Dispatcher::singleton().findSchema(name);
-  TORCH_CHECK(handle, name_, ": its gradient calls ", full_name(name),
+  TORCH_CHECK(handle, whose(), " calls ", full_name(name),
               ", and there is no such operator. Name one with its overload, as in aten::mul.Tensor, and load "
               "the library that defines it.");
   const c10::FunctionSchema& schema = handle->schema();

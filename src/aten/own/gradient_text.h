@@ -62,6 +62,7 @@ class GradientText {
   std::vector<c10::IValue> compute(const Entry& entry, const GradientValues& values) const;
 
  private:
+  std::string whose() const;
   c10::IValue evaluate(const Value& value, const GradientValues& values) const;
   std::vector<c10::IValue> call(const Value& value, const GradientValues& values) const;
   void run(const c10::OperatorHandle& handle, torch::jit::Stack& stack,
