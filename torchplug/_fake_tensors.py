@@ -26,7 +26,7 @@ def _install(fake_impls: ModuleType) -> None:
 def _is_own(operator: Any) -> bool:
     from torchplug import _C
 
-    return _C.is_own_without_tensors(operator.name())
+    return operator.namespace != "aten" and _C.is_own_without_tensors(operator.name())
 
 
 def _run(mode: Any, operator: Any, *args: Any, **kwargs: Any) -> Any:
