@@ -317,7 +317,7 @@ def test_what_cannot_be_defined_is_one_sentence(tmp_path, kernel, words):
         ),
         ("x: aten::mul.Tensor(grad, None)", "None)", "None is given"),
         ("x: aten::sum.dim_IntList(grad, [0, 1.5])", "1.5])", "a float is given"),
-        ("x: aten::mul.Scalar(grad, w)", "w)", "a Tensor is given"),
+        ("x: aten::mul.Scalar(grad, x)", "x)", "a Tensor is given"),
         ("x: later::f(aten::mull.Tensor(grad, x))", "aten::mull.Tensor(grad, x))", "no operator"),
         ("x: by", "by", "the gradient of 'x' is Tensor"),
     ],

@@ -87,12 +87,22 @@ void implement(const OwnOperator& own, DispatchKey key) {
       .impl(short_name(own).c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(own)));
 }
 
-// For calls whose tensors are all absent: an empty list, None.
+// Where PyTorch looks for a backend, for an operator whose tensors may all be absent: an empty list, None.
+// Such a call is the host's.
 template <class Kernel>
-void implement_without_tensors(const OwnOperator& own) {
-  register_without_tensors(own.schema.operator_name(),
-                           c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(own)));
-}
+class BackendSelection final : public c10::OperatorKernel {
+ public:
+  explicit BackendSelection(const OwnOperator& own) : kernel_(own) {}
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    const c10::DispatchKeySet rest =
+        keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::BackendSelect);
+    if (rest.highestPriorityTypeId() == DispatchKey::Undefined) return kernel_(handle, keys, stack);
+    handle.redispatchBoxed(rest, stack);
+  }
+
+ private:
+  Kernel kernel_;
+};
 
 void define(const OwnOperator& own) {
   static auto& fragments = *immortal<std::map<std::string, torch::Library>>();
@@ -111,10 +121,11 @@ void define(const OwnOperator& own) {
   if (own.accepts(PLUG_ACCEPTS_HOST)) {
     // Without a tensor among its arguments there is nothing to choose a backend by.
     implement<CpuKernel>(own, own.takes_tensors ? DispatchKey::CPU : DispatchKey::CompositeExplicitAutograd);
-    if (own.takes_tensors) implement_without_tensors<CpuKernel>(own);
+    if (own.may_lack_tensors()) implement<BackendSelection<CpuKernel>>(own, DispatchKey::BackendSelect);
   } else {
     implement<DeviceOnlyKernel>(own, DispatchKey::CPU);
-    implement_without_tensors<DeviceOnlyKernel>(own);
+    if (own.may_lack_tensors())
+      implement<BackendSelection<DeviceOnlyKernel>>(own, DispatchKey::BackendSelect);
   }
   if (own.accepts(PLUG_ACCEPTS_LAZY_BITS)) {
     // PyTorch carries the bits out before the kernel unless it is told not to.

@@ -238,6 +238,12 @@ bool OwnOperator::is_new(size_t result) const {
   return !returned[result] && has_tensor(schema.returns()[result].type());
 }
 
+bool OwnOperator::may_lack_tensors() const {
+  return takes_tensors && std::ranges::none_of(schema.arguments(), [](const c10::Argument& argument) {
+           return argument.type()->kind() == c10::TypeKind::TensorType;
+         });
+}
+
 bool OwnOperator::has_shapes() const {
   for (size_t i = 0; i < returned.size(); ++i) {
     const bool is_number = !returned[i] && !is_new(i);
