@@ -9,9 +9,9 @@
 #include <atomic>
 
 #include "plugin/layers/emulated_capture.h"
+#include "plugin/sequence.h"
 #include "runtime/capture.h"
 #include "runtime/host_map.h"
-#include "plugin/sequence.h"
 #include "runtime/stream.h"
 
 namespace torchplug::runtime {
