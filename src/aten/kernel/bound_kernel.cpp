@@ -430,7 +430,9 @@ at::Tensor BoundKernel::finish_tensor(size_t index, Arguments arguments, const a
     if (accepts(PLUG_SHAPES_OUTPUT)) {
       TORCH_CHECK(target.scalar_type() == written.scalar_type(), "Expected out tensor to have dtype ",
                   written.scalar_type(), ", but got ", target.scalar_type(), " instead");
-      at::native::resize_output(target, written.sizes());
+      const bool is_resized = at::native::resize_output(target, written.sizes());
+      if (is_resized && written.is_non_overlapping_and_dense())  // laid out as the kernel would have it
+        target.unsafeGetTensorImpl()->set_sizes_and_strides(written.sizes(), written.strides());
     }
     if (!written.is_same(target)) target.copy_(written);
     return target;
