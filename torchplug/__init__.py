@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
@@ -76,14 +77,14 @@ def autoload() -> None:
     _autoload.autoload()
 
 
-def load(path: str) -> str:
+def load(path: str | os.PathLike[str]) -> str:
     """Loads the plugin at `path` as this process's device and returns the device's name."""
     from torchplug import _autoload
 
     return _autoload.load(path)
 
 
-def load_operators(path: str) -> list[str]:
+def load_operators(path: str | os.PathLike[str]) -> list[str]:
     """Loads the plugin at `path` for the operators of its own, and returns their names: "acme::scale".
 
     They are then `torch.ops.acme.scale` and so on, beside any device or none. `import torch` has loaded the
@@ -130,6 +131,8 @@ def from_blob(
 def memory_of(tensor: torch.Tensor) -> Memory:
     """Where the first element of a device tensor lies, for the vendor's own libraries. `base` is 0 if it has no
     memory. Valid while the tensor lives; what the streams have still to do to it is for the caller to await."""
+    import torch  # noqa: F401 - _C needs its types
+
     from torchplug import _C
 
     return Memory(*_C.memory_of(tensor))
@@ -155,6 +158,8 @@ def set_backend_meta(tensor: torch.Tensor, notes: dict[str, str]) -> None:
 def extension(name: str) -> int | None:
     """The address of the device plugin's table for an interface that is not in plug.h, "acme.sparse.1", for ctypes;
     None if it has none of that name."""
+    import torch  # noqa: F401 - _C needs its types
+
     from torchplug import _C
 
     return _C.extension(name)
@@ -173,6 +178,8 @@ def overriding() -> AbstractContextManager[None]:
 
 def ledger() -> list[LedgerEntry]:
     """Every operator that has run on the device, the most frequent first."""
+    import torch  # noqa: F401 - _C needs its types
+
     from torchplug import _C
 
     return [LedgerEntry(*entry) for entry in _C.ledger()]
@@ -191,6 +198,8 @@ def coverage() -> list[LedgerEntry]:
 
 def reset_ledger() -> None:
     """Begins the ledger anew."""
+    import torch  # noqa: F401 - _C needs its types
+
     from torchplug import _C
 
     _C.reset_ledger()
@@ -198,6 +207,8 @@ def reset_ledger() -> None:
 
 def time_ledger(on: bool = True) -> None:
     """Turns the ledger's clock on or off. It costs two clock readings an operator."""
+    import torch  # noqa: F401 - _C needs its types
+
     from torchplug import _C
 
     _C.time_ledger(on)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from torchplug._plugins import Plugin
 
+    StrPath = str | os.PathLike[str]
+
 
 def autoload() -> None:
     """Never raises, whatever is wrong with a plugin or a setting: `import torch` must not fail."""
@@ -63,18 +65,21 @@ def register_device(wish: str, groups: Callable[[str], EntryPoints]) -> None:
         warn_of_unread(name, plugin)
 
 
-def load(path: str) -> str:
+def load(path: StrPath) -> str:
     """Loads the plugin at `path` as this process's device and returns the device's name."""
-    name = use("", path)
+    name = use("", os.fspath(path))
     warn_of_unread(name, None)
     return name
 
 
-def load_operators(path: str) -> list[str]:
+def load_operators(path: StrPath) -> list[str]:
     """Loads the plugin at `path` for the operators of its own, and returns their names."""
-    from torchplug import _C
+    import torch  # noqa: F401 - _C needs its types
 
-    return _C.load_operators(path)
+    from torchplug import _C, _fake_tensors
+
+    _fake_tensors.install()
+    return _C.load_operators(os.fspath(path))
 
 
 def use(name: str, path: str) -> str:

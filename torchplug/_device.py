@@ -8,7 +8,15 @@ import keyword
 import torch
 from torch.utils import backend_registration
 
-from torchplug import _C, _beside, _device_module, _dynamo_interface, _patches, distributed
+from torchplug import (
+    _C,
+    _beside,
+    _device_module,
+    _dynamo_interface,
+    _fake_tensors,
+    _patches,
+    distributed,
+)
 
 CLASSES = (
     torch.Tensor,
@@ -70,5 +78,6 @@ def _register(name: str) -> None:
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
     distributed.register(name)
     _dynamo_interface.register_when_imported(name)
+    _fake_tensors.install()
     _patches.apply()
     _beside.watch(name)

@@ -2,62 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, ClassVar
 
 from torchplug import _devices, _memory, _streams
+from torchplug._when_imported import when_imported
 
 MODULE = "torch._dynamo.device_interface"
 
 
 def register_when_imported(name: str) -> None:
     """Registers the device's interface as soon as Dynamo is imported, which takes longer than all of torch."""
-    if MODULE in sys.modules:
-        _register(sys.modules[MODULE], name)
-    else:
-        sys.meta_path.insert(0, _Finder(name))
-
-
-class _Finder(MetaPathFinder):
-    """Finds Dynamo's module by the other finders' means, once."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._name)
-        return spec
-
-
-class _Loader(Loader):
-    """Registers the interface after the module has been executed."""
-
-    def __init__(self, loader: Loader, name: str) -> None:
-        self._loader = loader
-        self._name = name
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
-        _register(module, self._name)
-
-    def __getattr__(self, name: str) -> Any:
-        # What inspect and others ask a module's loader, as for its source.
-        return getattr(self._loader, name)
+    when_imported(MODULE, lambda dynamo: _register(dynamo, name))
 
 
 def _register(dynamo: ModuleType, name: str) -> None:

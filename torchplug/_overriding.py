@@ -7,6 +7,8 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, cast
 
+import torch  # noqa: F401 - _C needs its types
+
 from torchplug import _C
 
 if TYPE_CHECKING:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import torch
 
 from torchplug import _C
-
-if TYPE_CHECKING:
-    import torch
 
 __all__ = ["hold"]
 

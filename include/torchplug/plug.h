@@ -44,7 +44,9 @@
 **     stream group finishes all work before it returns.
 **  8. Process. No C++ exception, longjmp, exit or write to stdout may leave a
 **     plugin. The library is never unloaded. After fork() the child makes no
-**     calls, but of kernels of a plugin without a runtime.
+**     calls, but of kernels of a plugin without a runtime: there they rely on no
+**     thread and no lock of the plugin's from before the fork, and host->team has
+**     new threads.
 **  9. Initialisation.  The entry point and device_count start no thread and open
 **     no context; device_info, which is not called to count, and device_open may.
 */
@@ -591,7 +593,8 @@ enum {
   PLUG_ACCEPTS_LAZY_BITS = 64,   /* PLUG_TENSOR_CONJ and PLUG_TENSOR_NEG */
   PLUG_SHAPES_OUTPUT = 128,      /* the kernel calls host->output itself */
   PLUG_ACCEPTS_HOST = 256        /* an operator of the plugin's own: also of CPU
-                                 ** tensors, with call->device PLUG_HOST */
+                                 ** tensors, with call->device PLUG_HOST; rule 8
+                                 ** says what holds in a forked process */
 };
 
 typedef struct plug_kernels {

@@ -249,8 +249,7 @@ static inline void plug_load_run(double *to, const void *from, plug_dtype dtype,
 }
 
 /* The same as int64, of integers exactly: a uint64 above INT64_MAX keeps its bits. Of
- *other
- ** numbers the whole part. */
+** other numbers the whole part. */
 static inline void plug_load_int_run(int64_t *to, const void *from, plug_dtype dtype,
                                      int64_t stride, int64_t n) {
   const char *p = (const char *)from;
@@ -279,8 +278,7 @@ static inline void plug_load_int_run(int64_t *to, const void *from, plug_dtype d
 }
 
 /* Writes doubles as elements: to a complex number with imaginary part 0, to an integer
- *the
- ** whole part, wrapped. */
+** the whole part, wrapped. */
 static inline void plug_store_run(void *to, plug_dtype dtype, int64_t stride,
                                   const double *from, int64_t n) {
   char *p = (char *)to;

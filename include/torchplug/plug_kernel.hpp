@@ -347,6 +347,11 @@ struct Kernel : plug_kernel {
     kernel.shapes = text;
     return kernel;
   }
+  constexpr Kernel with_shape(plug_status (*function)(const plug_call *)) const {
+    Kernel kernel = *this;
+    kernel.shape = function;
+    return kernel;
+  }
   constexpr Kernel with_gradient(const char *text) const {
     Kernel kernel = *this;
     kernel.gradient = text;

@@ -7,6 +7,16 @@
 
 namespace plug {
 
+// That a kernel's code reads tensors as what they are.
+inline void check_dtypes(std::initializer_list<plug_dtype> asked,
+                         const plug_dtype *dtypes) {
+  for (const plug_dtype one : asked) {
+    if (one != *dtypes++)
+      throw Failure(PLUG_INTERNAL,
+                    "the kernel reads a tensor as another dtype than it has");
+  }
+}
+
 // N tensors of the shape of the first, to which the others are expanded. What they cannot
 // be expanded to is declined. Parts [begin, end) of it may be walked on several threads.
 template <int N>
@@ -36,12 +46,7 @@ class Loop {
   template <class... Ts, class Body>
   void each(std::int64_t begin, std::int64_t end, Body &&body) const {
     static_assert(sizeof...(Ts) == N, "a type for each tensor");
-    const plug_dtype asked[] = {dtype_of<Ts>()...};
-    for (int k = 0; k < N; ++k) {
-      if (asked[k] != dtypes_[k])
-        throw Failure(PLUG_INTERNAL,
-                      "the kernel reads a tensor as another dtype than it has");
-    }
+    check_dtypes({dtype_of<Ts>()...}, dtypes_);
     runs(begin, end, [&](char *const *data, const std::int64_t *strides, std::int64_t n) {
       each_of_run<Ts...>(data, strides, n, body, std::make_index_sequence<N>());
     });
@@ -110,7 +115,8 @@ Loop(const Tensor &, const Others &...) -> Loop<1 + static_cast<int>(sizeof...(O
 // the result. Parts of the result's elements may be walked on several threads.
 class Reduction {
  public:
-  Reduction(const Tensor &result, const Tensor &input, std::optional<Ints> dims) {
+  Reduction(const Tensor &result, const Tensor &input, std::optional<Ints> dims)
+      : dtypes_{result.dtype(), input.dtype()} {
     plug_value value{};
     if (dims) {
       value.tag = PLUG_VALUE_INTS;
@@ -131,6 +137,7 @@ class Reduction {
   template <class R, class T, class Start, class Step, class Finish>
   void fold(std::int64_t begin, std::int64_t end, const Start &start, Step &&step,
             Finish &&finish) const {
+    check_dtypes({dtype_of<R>(), dtype_of<T>()}, dtypes_);
     plug_runs rows;
     plug_runs_begin(&rows, &raw_.kept, begin, end);
     while (plug_runs_next(&rows) != 0) {
@@ -157,6 +164,7 @@ class Reduction {
   }
 
   plug_reduction raw_;
+  plug_dtype dtypes_[2];
 };
 
 }  // namespace plug

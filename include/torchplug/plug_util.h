@@ -181,7 +181,10 @@ static inline plug_status plug_get_int(const plug_value *value, int64_t *number)
   *number = plug_whole(real);
   if (value->tag == PLUG_VALUE_TENSOR && plug_is_integral(value->as.tensors->dtype)) {
     const plug_tensor *tensor = value->as.tensors; /* a double holds 53 bits of it */
-    *number = plug_load_int(plug_address(&tensor->mem), tensor->dtype);
+    const int64_t whole = plug_load_int(plug_address(&tensor->mem), tensor->dtype);
+    /* The least int64 has no negative and stays, as in PyTorch. */
+    *number =
+        (tensor->flags & PLUG_TENSOR_NEG) != 0 ? (int64_t) - (uint64_t)whole : whole;
   }
   return PLUG_OK;
 }
@@ -234,8 +237,7 @@ static inline int plug_loop_add(plug_loop *loop, int64_t size, const int64_t *st
 }
 
 /* Whether dimension `inner` takes larger steps than `outer`, in the first operand in
- *which
- ** both take any. */
+** which both take any. */
 static inline int plug_loop_is_swapped(const plug_loop *loop, int32_t outer,
                                        int32_t inner) {
   for (int32_t k = 0; k < loop->operands; k++) {
@@ -443,8 +445,7 @@ static inline int plug_reduction_add(plug_reduction *reduction, int32_t results,
 }
 
 /* In bytes, along dimension `d` of the input; its own number in the result is `kept`
- *unless
- ** that has kept all. */
+** unless that has kept all. */
 static inline int64_t plug_result_stride(const plug_tensor *result, int32_t ndim,
                                          int32_t d, int32_t kept, int64_t size,
                                          int *fits) {
@@ -463,22 +464,22 @@ static inline void plug_loop_stay(plug_loop *loop, int32_t from) {
   }
 }
 
-/* tensors: `results` results of one shape, then inputs of one shape, to which those after
-** the first may need expanding. `dims` as plug_dim_mask reads them. keepdim is seen in
-*the
-** shape of the results. PLUG_UNSUPPORTED as from plug_loop_make, PLUG_INVALID as from
-** plug_dim_mask. */
+/* tensors: `results` results of one shape, then inputs of one shape, to which those
+** after the first may need expanding. `dims` as plug_dim_mask reads them. keepdim is
+** seen in the shape of the results. PLUG_UNSUPPORTED as from plug_loop_make,
+** PLUG_INVALID as from plug_dim_mask. */
 static inline plug_status plug_reduction_make(plug_reduction *reduction, int32_t results,
                                               int32_t inputs,
                                               const plug_tensor *const *tensors,
                                               const plug_value *dims, int flags) {
   int64_t bytes[PLUG_LOOP_OPERANDS], strides[PLUG_LOOP_OPERANDS];
   const int32_t operands = results + inputs;
-  const plug_tensor *input = tensors[results];
   uint64_t mask = 0;
   int32_t kept = 0;
   int fits = 1;
   if (results < 0 || inputs < 1 || operands > PLUG_LOOP_OPERANDS) return PLUG_UNSUPPORTED;
+  const plug_tensor *input = tensors[results];
+  if (!plug_is_present(input)) return PLUG_UNSUPPORTED;
   const plug_status status = plug_dim_mask(dims, input->ndim, &mask);
   if (status != PLUG_OK) return status;
   plug_loop_begin(&reduction->kept, operands);

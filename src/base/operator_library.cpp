@@ -53,4 +53,12 @@ OperatorLibrary& operator_library(const char* space, c10::DispatchKey key) {
   return libraries.try_emplace({space, key}, std::string(space), key).first->second;
 }
 
+void register_without_tensors(const c10::OperatorName& name, c10::KernelFunction kernel) {
+  static std::mutex lock;
+  static auto& kept = *immortal<std::vector<c10::RegistrationHandleRAII>>();
+  const std::lock_guard guard(lock);
+  kept.push_back(c10::Dispatcher::singleton().registerImpl(
+      name, c10::DispatchKey::Undefined, std::move(kernel), std::nullopt, nullptr, kOrigin));
+}
+
 }  // namespace torchplug::base

@@ -50,4 +50,8 @@ class OperatorLibrary {
 // "_" is the namespace for a fallback of all operators.
 OperatorLibrary& operator_library(const char* space, c10::DispatchKey key);
 
+// The kernel for calls of an operator in which there is no tensor, though its schema has some. It has no
+// dispatch key that a library could be made for.
+void register_without_tensors(const c10::OperatorName& name, c10::KernelFunction kernel);
+
 }  // namespace torchplug::base

@@ -182,6 +182,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("activate", &activate, NoGil());
   module.def("activate_later", &activate_later, NoGil());
   module.def("load_operators", &load_operators, NoGil());
+  module.def("is_own_without_tensors", &is_own_without_tensors);
   module.def("describe_operators",
              [](const std::string& path) { return describe_module(load_module(path)); });
   module.def("plugin_name", [](const std::string& path) { return load_module(path).name; }, NoGil());

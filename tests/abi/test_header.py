@@ -227,3 +227,16 @@ def test_hello_is_built_by_the_command_it_gives_and_is_short(tmp_path):
     run(*HELLO_COMMAND.split(), cwd=tmp_path)
     symbols = run("nm", "-D", "--defined-only", "--format=posix", tmp_path / "libhello.so")
     assert [line.split()[0] for line in symbols.splitlines()] == ["torchplug_plugin_v0"]
+
+
+def test_no_comment_is_broken_where_a_formatter_wrapped_it():
+    """clang-format begins a line that it makes in a comment of `**` with one `*` and no space."""
+    folders = ("include", "tools", "devices", "examples", "tests/plugins")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.[ch]*")]
+    broken = [
+        f"{file.relative_to(ROOT)}: {line}"
+        for file in files
+        if file.suffix in (".h", ".hpp", ".c", ".cpp")
+        for line in re.findall(r"^ ?\*[A-Za-z`].*", file.read_text(), re.MULTILINE)
+    ]
+    assert files and not broken, broken

@@ -267,6 +267,12 @@ TEST(Number, is_read_from_a_tensor_of_one_element_in_host_memory_with_its_lazy_b
   value = number_in(tensor, &large, PLUG_I64);
   EXPECT_EQ(plug_get_int(&value, &whole), PLUG_OK);
   EXPECT_EQ(whole, large);
+  tensor.flags = PLUG_TENSOR_NEG;
+  EXPECT_EQ(plug_get_int(&value, &whole), PLUG_OK);
+  EXPECT_EQ(whole, -large);
+  large = INT64_MIN;  // which has no negative
+  EXPECT_EQ(plug_get_int(&value, &whole), PLUG_OK);
+  EXPECT_EQ(whole, INT64_MIN);
   double real = 0;
   tensor.mem.device = 0;
   EXPECT_EQ(plug_get_double(&value, &real), PLUG_UNSUPPORTED);

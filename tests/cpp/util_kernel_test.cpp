@@ -380,6 +380,20 @@ TEST_F(Kernels, fold_dims_into_one) {
     for (std::int64_t i = 0; i < 3; ++i) sum += double{in.at({index[0], i, index[2]})};
     EXPECT_EQ(out.at(index), sum / 3);
   }
+  const auto add = [](auto sum, auto x) { return sum + x; };
+  const auto same = [](auto sum) { return sum; };
+  EXPECT_THROW((reduction.fold<float, float>(0, 4, 0.0F, add, same)), plug::Failure);
+  EXPECT_THROW((reduction.fold<double, std::int32_t>(0, 4, 0.0, add, same)), plug::Failure);
+}
+
+plug_status shape_of_none(const plug_call* /*call*/) { return PLUG_OK; }
+
+TEST_F(Kernels, carry_what_defines_an_operator) {
+  constexpr plug::Kernel bare{};
+  constexpr plug::Kernel kernel = bare.with_shape(&shape_of_none).with_gradient("x: grad");
+  EXPECT_EQ(kernel.shape, &shape_of_none);
+  EXPECT_STREQ(kernel.gradient, "x: grad");
+  EXPECT_STREQ(bare.with_shapes("x").shapes, "x");
 }
 
 TEST_F(Kernels, choose_by_dtype_and_decline_others) {

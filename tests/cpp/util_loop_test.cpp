@@ -306,6 +306,21 @@ TEST(Reduction, refuses_dims_that_are_not_there_or_there_twice_and_results_of_an
   EXPECT_EQ(make(out, {0, 1}), PLUG_UNSUPPORTED);
 }
 
+TEST(Reduction, refuses_tensors_that_are_absent) {
+  Ints in(PLUG_I64, {2, 3}, {3, 1});
+  Ints out(PLUG_I64, {2}, {1});
+  plug_tensor absent{};
+  absent.ndim = -1;
+  plug_reduction reduction;
+  for (const Index& list : {Index{}, Index{1}}) {
+    const plug_value dims = ints(list);
+    const plug_tensor* without_input[] = {out.raw(), &absent};
+    EXPECT_EQ(plug_reduction_make(&reduction, 1, 1, without_input, &dims, 0), PLUG_UNSUPPORTED);
+    const plug_tensor* without_result[] = {&absent, in.raw()};
+    EXPECT_EQ(plug_reduction_make(&reduction, 1, 1, without_result, &dims, 0), PLUG_UNSUPPORTED);
+  }
+}
+
 TEST(Tensors, are_told_contiguous_and_dense_and_how_far_they_reach) {
   struct Case {
     Index sizes, strides;

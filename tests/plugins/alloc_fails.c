@@ -1,6 +1,5 @@
-/* Has no memory for anything. With alloc_fails.once set, it is the first allocation alone
- *that fails,
- ** and not for want of memory. */
+/* Has no memory for anything. With alloc_fails.once set, it is the first allocation
+** alone that fails, and not for want of memory. */
 #include "base.h"
 
 static plug_status mem_alloc(int32_t device, uint64_t bytes, void **base) {

@@ -1,7 +1,6 @@
-/* base.h - a tiny synchronous device made of RAM, for plugins that differ from it in one
- *thing.
- ** A variant includes this, calls make_device() in its entry point and changes what it is
- *about. */
+/* base.h - a tiny synchronous device made of RAM, for plugins that differ from it in
+** one thing. A variant includes this, calls make_device() in its entry point and
+** changes what it is about. */
 #ifndef TORCHPLUG_TESTS_BASE_H
 #define TORCHPLUG_TESTS_BASE_H
 

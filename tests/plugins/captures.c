@@ -1,8 +1,6 @@
 /* A synchronous device that captures by itself: copies, and a random kernel that finds
- *its
- ** seed and offset in device memory, as plug_rng says. Kernels run on the caller's
- *thread.
- */
+** its seed and offset in device memory, as plug_rng says. Kernels run on the caller's
+** thread. */
 #include "base.h"
 
 enum { kMostTasks = 256 };

@@ -1,7 +1,6 @@
 /* A synchronous device with kernels of many kinds, for what the host does around a
- *kernel: forms,
- ** promotion, broadcasting, layouts, aliases, declining. Each call is recorded for the
- *tests. */
+** kernel: forms, promotion, broadcasting, layouts, aliases, declining. Each call is
+** recorded for the tests. */
 #include "kernels.h"
 
 #include <math.h>

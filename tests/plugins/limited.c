@@ -1,7 +1,6 @@
-/* A device with little memory (limited.memory bytes, 64 MiB if not set) that counts what
- *it
- ** is asked for. Its functions limited_take and limited_give are a pluggable allocator.
- */
+/* A device with little memory (limited.memory bytes, 64 MiB if not set) that counts
+** what it is asked for. Its functions limited_take and limited_give are a pluggable
+** allocator. */
 #include <stdatomic.h>
 #include <sys/types.h>
 

@@ -1,6 +1,5 @@
-/* A plugin built against a header that ended earlier: its runtime table with `copy`, its
- *module with
- ** `kernels`, its kernels with `user`. What lies behind is poison. */
+/* A plugin built against a header that ended earlier: its runtime table with `copy`,
+** its module with `kernels`, its kernels with `user`. What lies behind is poison. */
 #include "base.h"
 
 struct old_kernel {

@@ -1,6 +1,5 @@
 /* A device whose memory has no addresses: mem_alloc gives small numbers, and only base
- *and offset
- ** lead to the bytes. A place outside of its allocation is refused. */
+** and offset lead to the bytes. A place outside of its allocation is refused. */
 #include <pthread.h>
 
 #include "base.h"

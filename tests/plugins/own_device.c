@@ -1,6 +1,6 @@
-/* A synchronous device with operators of its own, of which all but one take CPU tensors
- *too, and one for
- ** float64, which is no dtype of kernels for PyTorch's operators. */
+/* A synchronous device with operators of its own, of which all but one take CPU
+** tensors too, and one for float64, which is no dtype of kernels for PyTorch's
+** operators. */
 #define NAME "owner"
 #include "own_operators.h"
 

@@ -1,7 +1,6 @@
 /* own_operators.h - operators of a plugin's own, of many kinds, for float tensors in
- *memory that the processor
- ** reaches. The including file defines NAME, the plugin's, and has host, fail, at and
- *count_of of base.h. */
+** memory that the processor reaches. The including file defines NAME, the plugin's,
+** and has host, fail, at and count_of of base.h. */
 #ifndef TORCHPLUG_TESTS_OWN_OPERATORS_H
 #define TORCHPLUG_TESTS_OWN_OPERATORS_H
 

@@ -1,8 +1,7 @@
-/* A synchronous device with a profiler whose clock has nothing in common with the host's:
-** it began long ago and runs half as fast again. relu records two kernels.
+/* A synchronous device with a profiler whose clock has nothing in common with the
+** host's: it began long ago and runs half as fast again. relu records two kernels.
 ** RECORDER_FAILS names a function that fails, RECORDER_LOSES makes drain lose records,
-*and
-** RECORDER_MISDATES dates them long before all else. */
+** and RECORDER_MISDATES dates them long before all else. */
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
-/* Asks the host for one call at a time and counts calls that overlap all the same. A call
- *made from
- ** inside another by the same thread (a kernel's scratch) is no overlap. */
+/* Asks the host for one call at a time and counts calls that overlap all the same. A
+** call made from inside another by the same thread (a kernel's scratch) is no
+** overlap. */
 #include "serial.h"
 
 #include <sched.h>

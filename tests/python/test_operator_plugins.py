@@ -110,8 +110,9 @@ def test_loading_twice_defines_once(operators):
 
 
 def test_operators_are_no_device(operators):
-    with pytest.raises(RuntimeError, match=r"'acme'.*no device.*torchplug\.load_operators"):
-        torchplug.load(str(operators))
+    for path in (str(operators), operators):
+        with pytest.raises(RuntimeError, match=r"'acme'.*no device.*torchplug\.load_operators"):
+            torchplug.load(path)
 
 
 def test_as_the_device_it_is_a_warning_that_says_how_to_load_it(operators):
@@ -216,6 +217,24 @@ print(torch.ops.owner.scale(x).tolist())
     assert "owner::scale" in told and "spawn" in told and works == "[1.0, 1.0]"
 
 
+def test_torchplug_may_be_imported_before_torch(tmp_path, operators):
+    """In interpreters of their own: what is tested is what the first import of all does."""
+    first = "import torchplug, pathlib; "
+    for call, expected in [
+        (f"torchplug.load_operators(pathlib.Path({str(operators)!r}))[0]", "acme::scale"),
+        ("torchplug.ledger()", "[]"),
+        ("torchplug.overriding().__enter__()", "None"),
+    ]:
+        result = subprocess.run(
+            [sys.executable, "-c", f"{first}print({call})"],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "TORCHPLUG_DEVICE": "none"},
+        )
+        assert (result.stdout.strip(), result.stderr) == (expected, "")
+
+
 # ---- refusals ----
 
 HOST = ".accepts = PLUG_ACCEPTS_HOST"
@@ -252,6 +271,17 @@ HOST = ".accepts = PLUG_ACCEPTS_HOST"
         ),
         (f'.schema = "solo::f(Tensor x) -> ()", {HOST}, .writes = 1', ["solo::f", "Tensor(a!)"]),
         (f'.schema = "solo::f(Tensor x) -> str", {HOST}', ["solo::f returns str", "numbers"]),
+        (
+            f'.schema = "solo::f(Tensor x) -> Tensor?", {HOST}, .shapes = "x"',
+            ["solo::f returns Tensor?", "cannot give"],
+        ),
+        (
+            f'.schema = "solo::f(Dict(str, Tensor) x) -> Tensor", {HOST}, .shapes = "[1] bool"',
+            ["'x' of solo::f is Dict(str, Tensor)", "cannot be given"],
+        ),
+        (f'.schema = "f(Tensor x) -> Tensor", {HOST}, .shapes = "x"', ["'solo'", '"solo::f(']),
+        (f'.schema = "other::f(Tensor x) -> Tensor", {HOST}, .shapes = "x"', ['"solo::f(']),
+        (f'.schema = "", {HOST}', ["'solo'", '""']),
     ],
 )
 def test_what_cannot_be_defined_is_one_sentence(tmp_path, kernel, words):
@@ -261,6 +291,71 @@ def test_what_cannot_be_defined_is_one_sentence(tmp_path, kernel, words):
     assert all(word in said for word in words), said
     assert "\n" not in said
     assert not hasattr(torch.ops.solo, "f")
+
+
+@pytest.mark.parametrize(
+    ("gradient", "place", "why"),
+    [
+        (
+            "x: aten::mull.Tensor(grad, x)",
+            "aten::mull.Tensor(grad, x)",
+            "no operator aten::mull.Tensor",
+        ),
+        ("x: aten::mul.Tenso(grad, x)", "aten::mul.Tenso(grad, x)", "no operator aten::mul.Tenso"),
+        ("x: aten::neg(solo::g(grad))", "solo::g(grad))", "no operator solo::g"),
+        ("x, w: aten::neg(grad)", "aten::neg(grad)", "has 1 result, and 2 gradients"),
+        ("x: aten::max.dim(grad, 0)", "aten::max.dim(grad, 0)", "has 2 results; say which"),
+        ("x: aten::max.dim(grad, 0).2", "aten::max.dim(grad, 0).2", "has 2 results"),
+        ("x: aten::mul.Tensor(grad)", "aten::mul.Tensor(grad)", "its argument 'other'"),
+        ("x: aten::mul.Tensor(grad, x, w)", "w)", "takes 2 arguments and is given 3"),
+        ("x: aten::add.Tensor(grad, x, alfa=2)", "alfa=2)", "no argument 'alfa'"),
+        ("x: aten::mul.Tensor(grad, x, other=x)", "other=x)", "'other' twice"),
+        (
+            "x: aten::mul.Tensor(grad, by)",
+            "by)",
+            "'other' of aten::mul.Tensor is Tensor, and a float",
+        ),
+        ("x: aten::mul.Tensor(grad, None)", "None)", "None is given"),
+        ("x: aten::sum.dim_IntList(grad, [0, 1.5])", "1.5])", "a float is given"),
+        ("x: aten::mul.Scalar(grad, w)", "w)", "a Tensor is given"),
+        ("x: later::f(aten::mull.Tensor(grad, x))", "aten::mull.Tensor(grad, x))", "no operator"),
+        ("x: by", "by", "the gradient of 'x' is Tensor"),
+    ],
+)
+def test_a_gradient_that_cannot_be_computed_is_one_sentence_at_load(tmp_path, gradient, place, why):
+    kernel = (
+        '.schema = "solo::f(Tensor x, Tensor? w=None, float by=1.0, int n=1) -> Tensor", '
+        f'{HOST}, .shapes = "x", .gradient = "{gradient}"'
+    )
+    with pytest.raises(RuntimeError) as caught:
+        torchplug.load_operators(compile_operator(tmp_path, kernel))
+    said = str(caught.value)
+    assert said.startswith(f"The gradient of solo::f, \"{gradient}\", cannot be read at '{place}'")
+    assert why in said and "\n" not in said
+    assert not hasattr(torch.ops.solo, "f")
+
+
+def test_a_gradient_that_fails_later_names_the_operator_and_its_text(tmp_path):
+    """What only a call can tell: an operator of a library that is not loaded, shapes."""
+    for name, gradient, words in [
+        ("tardy", "x: later::f(grad)", ["later::f", "no such operator", "load"]),
+        ("askew", "x: aten::mm(grad, x)", ["2D"]),
+        ("apt", "x: aten::sum.dim_IntList(aten::mul.Tensor(grad, w), [0], True)", None),
+    ]:
+        kernel = (
+            f'.schema = "{name}::f(Tensor x, Tensor w) -> Tensor", {HOST}, .shapes = "x", '
+            f'.gradient = "{gradient}"'
+        )
+        torchplug.load_operators(compile_operator(tmp_path, kernel, name))
+        x = torch.ones(1, requires_grad=True)
+        result = getattr(torch.ops, name).f(x, torch.ones(1)).sum()
+        if words is None:
+            result.backward()
+            assert x.grad.tolist() == [1.0]
+            continue
+        with pytest.raises(RuntimeError) as caught:
+            result.backward()
+        assert all(word in str(caught.value) for word in [*words, f"{name}::f", gradient])
 
 
 @pytest.mark.parametrize("name", ["quantized", "prim"])
@@ -345,6 +440,8 @@ count = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
 compiled = torch.compile(lambda x, w: own.linear(x, w) + 1, backend=count, dynamic=True)
 for rows in (2, 5, 9): same(compiled(torch.ones(rows, 3, device=device), dw), torch.ones(rows, 3) @ w.t() + 1)
 assert count.frame_count == 1
+checks = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
+torch.library.opcheck(own.scale.default, (dx.clone().requires_grad_(), 2.0), test_utils=checks)
 # A graph.
 static, graph = dx.clone(), torch.owner.Graph() if hasattr(torch.owner, "Graph") else None
 if graph is not None:

@@ -427,6 +427,14 @@ def test_compiled_programs_may_write_and_call_lists(acme):
     assert_equal(one, two)
 
 
+def test_a_result_that_is_a_number_breaks_the_graph_of_a_compiled_program(acme):
+    x = torch.tensor([1.0, -1.0, 2.0])
+    compiled = torch.compile(lambda x: x + acme.count_positive(x), backend="aot_eager")
+    assert_equal(compiled(x), x + 2)
+    with pytest.raises(Exception, match="count_positive"):
+        torch.compile(acme.count_positive, backend="aot_eager", fullgraph=True)(x)
+
+
 def test_a_compiled_backward_without_a_gradient_says_so_too(acme):
     compiled = torch.compile(lambda x: acme.stacked(x, 2) * 2, backend="aot_eager")
     x = randn(3)

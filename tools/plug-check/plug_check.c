@@ -1,13 +1,12 @@
 /* plug-check - checks the runtime (L0) and the kernels (L1) of a torchplug plugin, and
- *the
- ** operators of its own by what its tables say of them.
- **
- **   plug-check libacme.so [--device N] [--only NAME] [--timeout SECONDS] [--json]
- **   plug-check --list
- **
- ** Each check runs in a process of its own with a time limit, so that a crash or a hang
- ** costs one check. Exit code 0: nothing is wrong; 1: a check failed; 2: wrong usage, or
- ** the plugin cannot be loaded. */
+** the operators of its own by what its tables say of them.
+**
+**   plug-check libacme.so [--device N] [--only NAME] [--timeout SECONDS] [--json]
+**   plug-check --list
+**
+** Each check runs in a process of its own with a time limit, so that a crash or a hang
+** costs one check. Exit code 0: nothing is wrong; 1: a check failed; 2: wrong usage,
+** or the plugin cannot be loaded. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Schemas as PyTorch prints them, as far as a check has to understand them:
 ** "ns::name.overload(Tensor(a!) self, int[2] size=[1, 1], *, str s='x') -> (Tensor,
-*bool)" */
+** bool)" */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -141,6 +141,7 @@ bool is_plain_type(const c10::Type& type) {
     case c10::TypeKind::NumberType:
     case c10::TypeKind::IntType:
     case c10::TypeKind::FloatType:
+    case c10::TypeKind::ComplexType:
     case c10::TypeKind::BoolType:
     case c10::TypeKind::StringType:
     case c10::TypeKind::DeviceObjType:
@@ -227,6 +228,15 @@ std::vector<UnusedKernel> unused_kernels() {
   return unused().kernels;
 }
 
+bool is_known_operator(const plug_kernel& kernel) {
+  try {
+    const FunctionSchema parsed = torch::jit::parseSchema(kernel.schema);
+    return c10::Dispatcher::singleton().findSchema(parsed.operator_name()).has_value();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& plugin) {
   std::optional<FunctionSchema> parsed;
   try {
@@ -237,7 +247,11 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
   }
   const auto named = c10::Dispatcher::singleton().findSchema(parsed->operator_name());
   if (!named) {
-    report_unused_kernel(kernel, plugin, "this PyTorch has no such operator");
+    const bool is_pytorchs = parsed->operator_name().getNamespace() == "aten";
+    report_unused_kernel(
+        kernel, plugin,
+        "this PyTorch has no such operator" +
+            (is_pytorchs ? std::string() : "; one of the plugin's own is in the namespace '" + plugin + "'"));
     return {};
   }
   if (const std::string obstacle = find_obstacle(*named); !obstacle.empty()) {
@@ -258,8 +272,10 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
   return bindings;
 }
 
+bool has_plug_form(const Argument& argument) { return is_plain_type(*argument.real_type()); }
+
 bool has_plug_form(const FunctionSchema& schema) {
-  const auto has_form = [](const Argument& argument) { return is_plain_type(*argument.real_type()); };
+  const auto has_form = [](const Argument& argument) { return has_plug_form(argument); };
   const auto results = result_kinds(schema);
   return std::all_of(schema.arguments().begin(), schema.arguments().end(), has_form) &&
          std::find(results.begin(), results.end(), ResultKind::kOther) == results.end();

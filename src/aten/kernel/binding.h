@@ -70,6 +70,9 @@ struct UnusedKernel {
 void report_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why);
 std::vector<UnusedKernel> unused_kernels();
 
+// Whether its schema can be read and names an operator that is there.
+bool is_known_operator(const plug_kernel& kernel);
+
 // The bindings of one kernel, one for each form PyTorch has. Empty, with a log line that says why, if
 // the schema fits no operator.
 std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& plugin);
@@ -77,7 +80,8 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
 // For a form that writes its result into an argument, the functional operator, if there is one.
 std::optional<c10::OperatorHandle> find_functional(const c10::OperatorHandle& written);
 
-// Whether plug.h has a form for all arguments and results of an operator.
+// Whether plug.h has a form for an argument; for all arguments and results of an operator.
+bool has_plug_form(const c10::Argument& argument);
 bool has_plug_form(const c10::FunctionSchema& schema);
 // The kernel `any` for one operator of which it has.
 Binding bind_any(const plug_kernel& any, const OperatorFacts& facts);

@@ -215,10 +215,17 @@ c10::IValue CpuKernel::finish(size_t index, Arguments arguments, const HostCall&
 }
 
 void DeviceOnlyKernel::operator()(const c10::OperatorHandle& /*handle*/, c10::DispatchKeySet /*keys*/,
-                                  torch::jit::Stack* /*stack*/) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, own_.name, " takes tensors of the device '", own_.module.name,
+                                  torch::jit::Stack* stack) {
+  const Arguments arguments = torch::jit::last(*stack, own_.schema.arguments().size());
+  check_tensors(own_, arguments);
+  bool has_tensors = false;
+  for (const c10::IValue& value : arguments)
+    for_each_tensor(value, [&](const at::Tensor& /*tensor*/) { has_tensors = true; });
+  TORCH_CHECK_NOT_IMPLEMENTED(!has_tensors, own_.name, " takes tensors of the device '", own_.module.name,
                               "' only, and was given CPU tensors. Move them there, with '", own_.module.name,
                               "' as the device of this process.");
+  TORCH_CHECK_NOT_IMPLEMENTED(false, own_.name, " runs on the device '", own_.module.name,
+                              "' only, and was given no tensor there is. Give it one of that device.");
 }
 
 }  // namespace torchplug::aten

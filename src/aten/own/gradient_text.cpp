@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
 
 #include "aten/own/shape_text.h"
 #include "aten/own/text_reader.h"
@@ -22,6 +21,8 @@ bool has_tensors(const c10::TypePtr& type) {
   return inner->kind() == c10::TypeKind::TensorType || is_list_of_tensors(inner);
 }
 
+std::string title_of(const std::string& name) { return "The gradient of " + name; }
+
 // ---- reading ----
 
 class GradientReader {
@@ -30,7 +31,7 @@ class GradientReader {
       : used_arguments(schema.arguments().size()),
         used_results(schema.returns().size()),
         used_gradients(schema.returns().size()),
-        reader_("The gradient of " + full_name(schema.operator_name()), text),
+        reader_(title_of(full_name(schema.operator_name())), text),
         schema_(schema) {}
 
   std::vector<Entry> read() {
@@ -85,16 +86,24 @@ class GradientReader {
 
   Value read_value() {
     const TextReader::Depth depth(reader_);
+    (void)reader_.peek();
+    const size_t begin = reader_.place();
+    Value value = read_one();
+    value.place = begin;
+    return value;
+  }
+
+  Value read_one() {
     const char next = reader_.peek();
     if (next == '[') return read_list();
     if (next == '"' || next == '\'') return read_text();
     if (next == '-' || reader_.is_digit_next()) return read_number();
     const size_t begin = reader_.place();
     const std::string name = reader_.expect_name("an argument, grad, result, a number or an operator");
-    if (reader_.accept("::")) return read_call(name);
+    if (reader_.accept("::")) return read_call(name, begin);
     if (const auto argument = find(name)) {
       used_arguments[*argument] = true;
-      return {Value::Kind::kArgument, *argument, {}, {}, {}, {}, {}};
+      return {Value::Kind::kArgument, *argument, {}, {}, {}, {}, {}, 0};
     }
     if (name == "grad") return read_result(Value::Kind::kGradient, 0, begin);
     if (name == "grads") return read_result(Value::Kind::kGradient, read_index(), begin);
@@ -107,7 +116,7 @@ class GradientReader {
   }
 
   static Value constant(c10::IValue value) {
-    return {Value::Kind::kConstant, 0, std::move(value), {}, {}, {}, {}};
+    return {Value::Kind::kConstant, 0, std::move(value), {}, {}, {}, {}, 0};
   }
 
   size_t read_index() {
@@ -125,11 +134,11 @@ class GradientReader {
     if (kind == Value::Kind::kGradient && !has_tensors(results[index].real_type()))
       refuse(begin, "result " + std::to_string(index) + " is not a tensor and has no gradient");
     (kind == Value::Kind::kGradient ? used_gradients : used_results)[index] = true;
-    return {kind, index, {}, {}, {}, {}, {}};
+    return {kind, index, {}, {}, {}, {}, {}, 0};
   }
 
   Value read_list() {
-    Value list{Value::Kind::kList, 0, {}, {}, {}, {}, {}};
+    Value list{Value::Kind::kList, 0, {}, {}, {}, {}, {}, 0};
     reader_.expect("[");
     if (reader_.accept("]")) return list;
     do {
@@ -170,8 +179,8 @@ class GradientReader {
     return is_integer ? constant(integer) : constant(number);
   }
 
-  Value read_call(const std::string& space) {
-    Value call{Value::Kind::kCall, 0, {}, {}, {}, {}, {}};
+  Value read_call(const std::string& space, size_t begin) {
+    Value call{Value::Kind::kCall, 0, {}, {}, {}, {}, {}, 0};
     call.operator_name = space + "::" + reader_.expect_name("the name of an operator");
     if (reader_.accept(".")) call.overload_name = reader_.expect_name("the name of an overload");
     reader_.expect("(");
@@ -182,7 +191,8 @@ class GradientReader {
       if (!reader_.accept(")")) reader_.fail("expected ',' or ')'");
     }
     if (!reader_.is_next(".")) return call;
-    Value part{Value::Kind::kPart, read_index(), {}, {}, {}, {}, {}};
+    Value part{Value::Kind::kPart, read_index(), {}, {}, {}, {}, {}, 0};
+    call.place = begin;
     part.values.push_back(std::move(call));
     return part;
   }
@@ -192,6 +202,7 @@ class GradientReader {
     std::string name = reader_.accept_name();
     if (!name.empty() && reader_.accept("=")) {
       call.named.emplace_back(std::move(name), read_value());
+      call.named.back().second.place = begin;
       return;
     }
     reader_.go_back(begin);
@@ -236,13 +247,21 @@ std::optional<size_t> place_of(const c10::FunctionSchema& schema, const std::str
 }  // namespace
 
 GradientText::GradientText(const std::string& text, const c10::FunctionSchema& schema)
-    : name_(full_name(schema.operator_name())) {
+    : name_(full_name(schema.operator_name())), text_(text) {
   GradientReader reader(text, schema);
   entries_ = reader.read();
   used_arguments_ = std::move(reader.used_arguments);
   used_results_ = std::move(reader.used_results);
   used_gradients_ = std::move(reader.used_gradients);
 }
+
+void GradientText::refuse(size_t place, const std::string& why) const {
+  TextReader reader(title_of(name_), text_);
+  reader.go_back(place);
+  reader.fail(why);
+}
+
+std::string GradientText::whose() const { return name_ + ": its gradient, \"" + text_ + "\","; }
 
 bool GradientText::names(size_t argument) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) {
@@ -253,9 +272,8 @@ bool GradientText::names(size_t argument) const {
 std::vector<c10::IValue> GradientText::compute(const Entry& entry, const GradientValues& values) const {
   if (entry.arguments.size() == 1) return {evaluate(entry.value, values)};
   std::vector<c10::IValue> results = call(entry.value, values);
-  TORCH_CHECK(results.size() == entry.arguments.size(), name_, ": its gradient takes ",
-              entry.arguments.size(), " results of ", entry.value.operator_name, ", which has ",
-              results.size(), ".");
+  TORCH_CHECK(results.size() == entry.arguments.size(), whose(), " takes ", entry.arguments.size(),
+              " results of ", entry.value.operator_name, ", which has ", results.size(), ".");
   return results;
 }
 
@@ -272,23 +290,24 @@ c10::IValue GradientText::evaluate(const Value& value, const GradientValues& val
     }
     case Value::Kind::kPart: {
       const std::vector<c10::IValue> results = call(value.values.front(), values);
-      TORCH_CHECK(value.index < results.size(), name_, ": its gradient takes result ", value.index, " of ",
+      TORCH_CHECK(value.index < results.size(), whose(), " takes result ", value.index, " of ",
                   value.values.front().operator_name, ", which has ", results.size(), ".");
       return results[value.index];
     }
     case Value::Kind::kCall: break;
   }
   const std::vector<c10::IValue> results = call(value, values);
-  TORCH_CHECK(results.size() == 1, name_, ": its gradient takes one result of ", value.operator_name,
-              ", which has ", results.size(), ". Say which: ", value.operator_name, "(...).0.");
+  TORCH_CHECK(results.size() == 1, whose(), " takes one result of ", value.operator_name, ", which has ",
+              results.size(), ". Say which: ", value.operator_name, "(...).0.");
   return results.front();
 }
 
 std::vector<c10::IValue> GradientText::call(const Value& value, const GradientValues& values) const {
   const c10::OperatorName name{value.operator_name, value.overload_name};
   const auto handle = c10::Dispatcher::singleton().findSchema(name);
-  TORCH_CHECK(handle, name_, ": its gradient calls ", full_name(name),
-              ", and there is no such operator. Name one with its overload, as in aten::mul.Tensor.");
+  TORCH_CHECK(handle, whose(), " calls ", full_name(name),
+              ", and there is no such operator. Name one with its overload, as in aten::mul.Tensor, and load "
+              "the library that defines it.");
   const c10::FunctionSchema& schema = handle->schema();
   torch::jit::Stack stack;
   for (size_t i = 0; i < value.values.size(); ++i) {
@@ -302,9 +321,20 @@ std::vector<c10::IValue> GradientText::call(const Value& value, const GradientVa
     const c10::IValue evaluated = evaluate(given, values);
     named[argument] = place ? as_type(evaluated, schema.arguments()[*place].type()) : evaluated;
   }
-  schema.checkAndNormalizeInputs<c10::Type>(stack, named);
-  handle->callBoxed(&stack);
+  run(*handle, stack, named);
   return stack;
+}
+
+// What PyTorch says of the call does not say whose it is.
+void GradientText::run(const c10::OperatorHandle& handle, torch::jit::Stack& stack,
+                       const std::unordered_map<std::string, c10::IValue>& named) const {
+  try {
+    handle.schema().checkAndNormalizeInputs<c10::Type>(stack, named);
+    handle.callBoxed(&stack);
+  } catch (c10::Error& error) {
+    error.add_context("in the gradient of " + name_ + ", \"" + text_ + "\"");
+    throw;
+  }
 }
 
 }  // namespace torchplug::aten

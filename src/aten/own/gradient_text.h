@@ -1,12 +1,14 @@
 #pragma once
 // How the gradients of an operator are computed, as a plugin writes it: "x: acme::scale(grad, by)".
 // docs/operators.md has the grammar. Read once, when the operator is defined; the operators it names are
-// looked for when it is evaluated, so that they may be defined later. Never changes; any thread may use it.
+// looked for when it is evaluated, so that those of other libraries may be defined later (gradient_check.h
+// looks at the others before). Never changes; any thread may use it.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/function_schema.h>
 
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,7 @@ class GradientText {
     std::vector<std::pair<std::string, Value>> named;  // of a call
     std::string operator_name;                         // of a call
     std::string overload_name;
+    size_t place = 0;  // in the text
   };
 
   // One computation: the arguments whose gradients it gives, and what gives them.
@@ -52,14 +55,21 @@ class GradientText {
   // Whether the text gives the gradient of the argument.
   bool names(size_t argument) const;
 
+  // Throws the sentence that the text cannot be read at `place`.
+  [[noreturn]] void refuse(size_t place, const std::string& why) const;
+
   // The gradients of the entry's arguments, in their order.
   std::vector<c10::IValue> compute(const Entry& entry, const GradientValues& values) const;
 
  private:
+  std::string whose() const;
   c10::IValue evaluate(const Value& value, const GradientValues& values) const;
   std::vector<c10::IValue> call(const Value& value, const GradientValues& values) const;
+  void run(const c10::OperatorHandle& handle, torch::jit::Stack& stack,
+           const std::unordered_map<std::string, c10::IValue>& named) const;
 
   std::string name_;  // of the operator
+  std::string text_;
   std::vector<Entry> entries_;
   std::vector<bool> used_arguments_;
   std::vector<bool> used_results_;

@@ -18,6 +18,7 @@
 #include "aten/op/typed_signatures.h"
 #include "aten/own/autograd_kernel.h"
 #include "aten/own/cpu_kernel.h"
+#include "aten/own/gradient_check.h"
 #include "aten/own/meta_kernel.h"
 #include "aten/own/own_operator.h"
 #include "base/immortal.h"
@@ -63,6 +64,20 @@ Operators read_operators(const Module& module) {
   return operators;
 }
 
+// The operators that a gradient calls are the plugin's own, which are about to be defined, or there.
+void check_gradients(const Operators& operators) {
+  const auto find = [&](const c10::OperatorName& name) -> const c10::FunctionSchema* {
+    const auto own = std::ranges::find_if(
+        operators, [&](const auto& other) { return other->schema.operator_name() == name; });
+    if (own != operators.end()) return &(*own)->schema;
+    const auto handle = c10::Dispatcher::singleton().findSchema(name);
+    return handle ? &handle->schema() : nullptr;
+  };
+  for (const auto& own : operators) {
+    if (own->gradient) check_gradient_calls(*own->gradient, own->schema, find);
+  }
+}
+
 // Its name within the namespace, "scale.Scalar".
 std::string short_name(const OwnOperator& own) { return own.name.substr(own.name.find("::") + 2); }
 
@@ -70,6 +85,13 @@ template <class Kernel>
 void implement(const OwnOperator& own, DispatchKey key) {
   operator_library(own.module.name.c_str(), key)
       .impl(short_name(own).c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(own)));
+}
+
+// For calls whose tensors are all absent: an empty list, None.
+template <class Kernel>
+void implement_without_tensors(const OwnOperator& own) {
+  register_without_tensors(own.schema.operator_name(),
+                           c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(own)));
 }
 
 void define(const OwnOperator& own) {
@@ -89,8 +111,10 @@ void define(const OwnOperator& own) {
   if (own.accepts(PLUG_ACCEPTS_HOST)) {
     // Without a tensor among its arguments there is nothing to choose a backend by.
     implement<CpuKernel>(own, own.takes_tensors ? DispatchKey::CPU : DispatchKey::CompositeExplicitAutograd);
+    if (own.takes_tensors) implement_without_tensors<CpuKernel>(own);
   } else {
     implement<DeviceOnlyKernel>(own, DispatchKey::CPU);
+    implement_without_tensors<DeviceOnlyKernel>(own);
   }
   if (own.accepts(PLUG_ACCEPTS_LAZY_BITS)) {
     // PyTorch carries the bits out before the kernel unless it is told not to.
@@ -173,6 +197,7 @@ void define_own_operators(const Module& module) {
   const std::lock_guard lock(libraries_lock);
   if (libraries().contains(&module)) return;
   Operators operators = read_operators(module);
+  check_gradients(operators);
   if (!operators.empty()) refuse_taken_namespace(module);
   const Operators& kept = libraries().emplace(&module, std::move(operators)).first->second;
   for (const auto& own : kept) define(*own);
@@ -181,6 +206,16 @@ void define_own_operators(const Module& module) {
 void add_own_device_kernels(const Module& module) {
   const std::lock_guard lock(libraries_lock);
   for (const auto& own : libraries().at(&module)) add_device_kernel(*own);
+}
+
+bool is_own_without_tensors(const std::string& name) {
+  const std::lock_guard lock(libraries_lock);
+  for (const auto& [module, operators] : libraries()) {
+    for (const auto& own : operators) {
+      if (own->name == name) return !own->takes_tensors;
+    }
+  }
+  return false;
 }
 
 std::vector<OwnOperatorEntry> own_operators(const Module& module) {

@@ -18,12 +18,15 @@ struct OwnOperatorEntry {
 
 // Defines the operators of the plugin's own, with what serves CPU tensors; does nothing the second time.
 // Throws a sentence that names plugin and operator for a namespace that is taken, a schema that PyTorch
-// refuses or a text that cannot be read; PyTorch is then as it was.
+// refuses, a text that cannot be read or a kernel that no operator has use for; PyTorch is then as it was.
 void define_own_operators(const Module& module);
 // Lets their kernels have tensors of the device, which is the plugin's; after the above.
 void add_own_device_kernels(const Module& module);
 
 // What has been defined, in the order of the plugin's list.
 std::vector<OwnOperatorEntry> own_operators(const Module& module);
+
+// Whether "acme::noise" is an operator that some plugin has defined, and takes no tensors.
+bool is_own_without_tensors(const std::string& name);
 
 }  // namespace torchplug::aten

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "aten/kernel/binding.h"
 #include "aten/kernel/kernel_arguments.h"
 #include "aten/plan/operator_facts.h"
 #include "plugin/layers/serialize.h"
@@ -51,6 +52,15 @@ void check_returns(const OwnOperator& own) {
                 ", which a kernel cannot give. Return tensors, numbers, or lists of one of them.");
     TORCH_CHECK(result.alias_info() == nullptr || own.returned[i], "Plugin '", own.module.name, "': result ",
                 i, " of ", own.name, " is marked as an argument, and no argument has its mark.");
+  }
+}
+
+void check_arguments(const OwnOperator& own) {
+  for (const c10::Argument& argument : own.schema.arguments()) {
+    TORCH_CHECK(has_plug_form(argument), "Plugin '", own.module.name, "': argument '", argument.name(),
+                "' of ", own.name, " is ", argument.real_type()->str(),
+                ", which a kernel cannot be given. Take tensors, numbers, lists of one of them, or a str, "
+                "ScalarType, Layout, MemoryFormat, Device or Generator.");
   }
 }
 
@@ -213,6 +223,7 @@ OwnOperator::OwnOperator(const Module& loaded, const plug_kernel& given)
                 "': .writes of ", name, " names argument '", argument.name(),
                 "', which its schema does not mark. Write Tensor(a!) there.");
   }
+  check_arguments(*this);
   check_returns(*this);
   check_shapes(*this);
   if (kernel.shapes != nullptr) shapes.emplace(kernel.shapes, schema);
@@ -235,8 +246,31 @@ bool OwnOperator::has_shapes() const {
   return true;
 }
 
+namespace {
+
+// PyTorch gives None for a Tensor, and in a list of them, to the operator, as a tensor that is not defined.
+void check_is_given(const OwnOperator& own, size_t place, const c10::IValue& value) {
+  const c10::Argument& argument = own.schema.arguments()[place];
+  const auto refuse = [&](const std::string& what) {
+    TORCH_CHECK(false, own.name, " expected a tensor but got None for ", what, "argument #", place + 1, " '",
+                argument.name(), "'.");
+  };
+  const auto is_given = [](const c10::IValue& item) { return item.isTensor() && item.toTensor().defined(); };
+  const c10::Type& type = *argument.type();
+  if (type.kind() == c10::TypeKind::TensorType && !is_given(value)) refuse("");
+  if (type.kind() != c10::TypeKind::ListType || !value.isTensorList()) return;
+  if (type.containedType(0)->kind() != c10::TypeKind::TensorType) return;
+  const auto items = value.toListRef();
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!is_given(items[i])) refuse("item " + std::to_string(i) + " of ");
+  }
+}
+
+}  // namespace
+
 void check_tensors(const OwnOperator& own, Arguments arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
+    check_is_given(own, i, arguments[i]);
     for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
       const std::string& argument = own.schema.arguments()[i].name();
       TORCH_CHECK(tensor.layout() == at::kStrided, own.name, ": '", argument, "' is a ", tensor.layout(),
