@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+UNLIMITED = 10_000
+"""A width, in characters, that no line of ours reaches."""
+
+
 def console(*, stderr: bool = False) -> Console:
     """On stdout or stderr. A pipe gets plain text without colours."""
     from rich.console import Console
@@ -42,14 +46,45 @@ def table(on: Console, *columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def put(on: Console, shown: RenderableType) -> None:
-    """Prints a table; what goes into a pipe has no blanks at the ends of its lines."""
+    """Prints a table, or what else is shown. In a pipe no line is wrapped or ends with blanks; on a terminal no word is broken."""
+    from rich.table import Table
+
     if on.is_terminal:
+        inside = getattr(shown, "renderable", shown)  # of what is padded
+        if isinstance(inside, Table):
+            keep_words_whole(on, inside)
         on.print(shown)
         return
     with on.capture() as captured:
-        on.print(shown)
+        on.print(shown, width=UNLIMITED)
     for line in captured.get().splitlines():
         print(line.rstrip(), file=on.file)
+
+
+def keep_words_whole(on: Console, shown: Table) -> None:
+    """Makes columns narrower until they fit, none narrower than its longest word."""
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    if not shown.row_count:
+        return
+    whole = Measurement.get(on, on.options.update_width(UNLIMITED), shown).maximum
+    cells = [
+        [Text.from_markup(str(cell)) for cell in (column.header, *column.cells)]
+        for column in shown.columns
+    ]
+    widths = [max(cell.cell_len for cell in column) for column in cells]
+    words = [
+        max((word.cell_len for cell in column for word in cell.split()), default=0)
+        for column in cells
+    ]
+    for _ in range(whole - on.width):
+        widest = max(range(len(widths)), key=lambda i: widths[i] - words[i])
+        if widths[widest] <= words[widest]:
+            break
+        widths[widest] -= 1
+    for column, width in zip(shown.columns, widths, strict=True):
+        column.min_width = column.max_width = width
 
 
 def looking(at: str) -> Status:
