@@ -17,7 +17,7 @@ UNLIMITED = 10_000
 
 
 def console(*, stderr: bool = False) -> Console:
-    """On stdout or stderr. A pipe gets plain text without colours."""
+    """On stdout or stderr. A pipe gets plain text without colours, and no line of it is wrapped."""
     from rich.console import Console
 
     class Pipe(Console):
@@ -26,7 +26,10 @@ def console(*, stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Pipe(stderr=stderr, highlight=False)
+    made = Pipe(stderr=stderr, highlight=False)
+    if not made.is_terminal:
+        made.width = UNLIMITED
+    return made
 
 
 def table(on: Console, *columns: str, right: tuple[str, ...] = ()) -> Table:
@@ -46,28 +49,27 @@ def table(on: Console, *columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def put(on: Console, shown: RenderableType) -> None:
-    """Prints a table, or what else is shown. In a pipe no line is wrapped or ends with blanks; on a terminal no word is broken."""
+    """Prints a table, or what else is shown. What goes into a pipe has no blanks at the ends of its lines."""
     from rich.table import Table
 
     if on.is_terminal:
         inside = getattr(shown, "renderable", shown)  # of what is padded
-        if isinstance(inside, Table):
-            keep_words_whole(on, inside)
+        missing = keep_words_whole(on, inside) if isinstance(inside, Table) else 0
+        on.width += missing
         on.print(shown)
+        on.width -= missing
         return
     with on.capture() as captured:
-        on.print(shown, width=UNLIMITED)
+        on.print(shown)
     for line in captured.get().splitlines():
         print(line.rstrip(), file=on.file)
 
 
-def keep_words_whole(on: Console, shown: Table) -> None:
-    """Makes columns narrower until they fit, none narrower than its longest word."""
+def keep_words_whole(on: Console, shown: Table) -> int:
+    """Makes columns narrower until they fit, none narrower than its longest word; how much they then stick out."""
     from rich.measure import Measurement
     from rich.text import Text
 
-    if not shown.row_count:
-        return
     whole = Measurement.get(on, on.options.update_width(UNLIMITED), shown).maximum
     cells = [
         [Text.from_markup(str(cell)) for cell in (column.header, *column.cells)]
@@ -78,13 +80,16 @@ def keep_words_whole(on: Console, shown: Table) -> None:
         max((word.cell_len for cell in column for word in cell.split()), default=0)
         for column in cells
     ]
-    for _ in range(whole - on.width):
+    missing = max(whole - on.width, 0)
+    while missing > 0:
         widest = max(range(len(widths)), key=lambda i: widths[i] - words[i])
         if widths[widest] <= words[widest]:
             break
         widths[widest] -= 1
+        missing -= 1
     for column, width in zip(shown.columns, widths, strict=True):
         column.min_width = column.max_width = width
+    return missing
 
 
 def looking(at: str) -> Status:

@@ -4,6 +4,7 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/ones.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/util/strides.h>
@@ -75,6 +76,14 @@ bool makes_tensors(const Binding& binding) {
     if (is_tensors(binding.results[i]) && !is_argument) return true;
   }
   return false;
+}
+
+// Of an operator with one result.
+void restride(CallShape& shape, const std::vector<int64_t>& strides) {
+  if (shape.outputs.size() != 1 || shape.outputs[0].sizes.size() != strides.size()) return;
+  const OutputShape& before = shape.outputs[0];
+  const auto options = at::TensorOptions(at::kMeta).dtype(before.dtype);
+  shape.outputs[0] = OutputShape::of(at::empty_strided(before.sizes, strides, options));
 }
 
 // Whether an output that the caller gives is an input too.
@@ -270,7 +279,10 @@ std::optional<CallShape> BoundPlanner::ask_pytorch(Arguments arguments, BoundPla
   if (!binding_.is_any) return shape_without_running(facts_, arguments);
   try {
     const OperatorFacts& facts = facts_of_shape();
-    return shape_without_running(facts, arguments.slice(0, facts.argument_count));
+    const Arguments inputs = arguments.slice(0, facts.argument_count);
+    auto shape = shape_without_running(facts, inputs);
+    if (shape && &facts != &facts_ && !facts.is_structured) restride(*shape, iterated_strides(inputs));
+    return shape;
   } catch (const std::exception&) {
     plan.refusal = Reason::kArguments;
     return std::nullopt;

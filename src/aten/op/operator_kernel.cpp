@@ -47,7 +47,7 @@ OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_pt
   if (module != nullptr && !facts_.is_view && has_plug_form(handle.schema()))
     any_ = std::make_unique<BoundKernel>(bind_any(*module->any, facts_), *module);
   for (BoundKernel* kernel : {bound_.get(), any_.get()}) {
-    if (kernel != nullptr) kernel->explain_to(account_, /*is_second=*/kernel != bound());
+    if (kernel != nullptr) kernel->explain_to(account_, /*is_second=*/kernel != this->bound());
   }
   if (decomposes() && host_key == c10::DispatchKey::CPU)
     decomposition_ = std::make_unique<Decomposition>(facts_, account_);
