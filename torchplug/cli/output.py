@@ -16,8 +16,8 @@ UNLIMITED = 10_000
 """A width, in characters, that no line of ours reaches."""
 
 
-def console(*, stderr: bool = False) -> Console:
-    """On stdout or stderr. A pipe gets plain text without colours, and no line of it is wrapped."""
+def console(*, stderr: bool = False, wraps: bool = True) -> Console:
+    """On stdout or stderr. A pipe gets plain text without colours; `wraps`: in lines of 80 columns."""
     from rich.console import Console
 
     class Pipe(Console):
@@ -27,7 +27,7 @@ def console(*, stderr: bool = False) -> Console:
             raise BrokenPipeError
 
     made = Pipe(stderr=stderr, highlight=False)
-    if not made.is_terminal:
+    if not wraps and not made.is_terminal:
         made.width = UNLIMITED
     return made
 

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(answers)
         return 0
-    console = output.console()
+    console = output.console(wraps=False)
     for index, answer in enumerate(answers):
         if index:
             print()
