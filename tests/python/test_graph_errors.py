@@ -250,3 +250,21 @@ def test_what_the_cpu_does_is_refused_by_name_where_the_plugin_captures_without_
     said = output_of(code, "captures_alone", TORCHPLUG_DEVICE=plugin, **settings)
     assert "aten::exp" in said and "has no host_func" in said and "outside of the capture" in said
     assert said.endswith("True")
+
+
+def test_an_operator_of_another_library_says_why_it_cannot_be_captured(device, module):
+    library = torch.library.Library("uncaptured", "FRAGMENT")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CPU")
+    x = torch.ones(4, device=device)
+    assert_equal(torch.ops.uncaptured.twice(x), torch.full((4,), 2.0))
+    with (
+        pytest.raises(
+            RuntimeError, match=r"uncaptured::twice.*not PyTorch's own.*outside"
+        ) as raised,
+        module.graph(module.Graph()),
+    ):
+        torch.ops.uncaptured.twice(x)
+    assert "depends on data" not in str(raised.value)
+    library._destroy()
+    assert still_works(device)
