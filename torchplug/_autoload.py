@@ -57,7 +57,7 @@ def register_device(wish: str, groups: Callable[[str], EntryPoints]) -> None:
             warn(choice.warning)
         plugin = choice.plugin
         if plugin is not None:
-            name = use(plugin.name, plugin.resolve())
+            name = use(plugin.name, plugin.resolve(), later=True)
     except Exception as error:  # noqa: BLE001 - see above
         warn(f"torchplug loaded no device: {error}")
         name = "" if plugin is None else plugin.name
@@ -82,12 +82,15 @@ def load_operators(path: StrPath) -> list[str]:
     return _C.load_operators(os.fspath(path))
 
 
-def use(name: str, path: str) -> str:
-    """Registers the device; a plugin whose name is known is loaded at the device's first use."""
+def use(name: str, path: str, *, later: bool = False) -> str:
+    """Registers the device. `later`: its kernels are registered at its first use; a plugin whose name is known is not
+    even loaded before."""
     from torchplug import _device
 
     if name:
         _device.load_later(name, path)
+    elif later:
+        name = _device.load_path_later(path)
     else:
         name = _device.load(path)
     if os.environ.get("PL_TRAINER_ACCELERATOR") == name:

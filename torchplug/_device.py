@@ -49,6 +49,16 @@ def load_later(name: str, path: str) -> None:
         _register(name)
 
 
+def load_path_later(path: str) -> str:
+    """The same for a plugin that tells its name itself; its own operators are defined at once."""
+    name = _C.plugin_name(path)
+    if not _C.is_chosen():
+        _refuse(name)
+    _C.load_operators(path)
+    load_later(name, path)
+    return name
+
+
 def _refuse(name: str) -> None:
     """Raises, before anything is changed, what would leave half a device behind."""
     taken = owner_of_name(name)

@@ -92,6 +92,13 @@ class Operator:
         return len(self.inputs) < len(self.arguments)
 
     @property
+    def mask(self) -> Argument | None:
+        """The argument that says which results are wanted; the others are PLUG_NONE."""
+        wanted = f"bool[{len(self.results)}]"
+        masks = [a for a in self.arguments if a.type == wanted and a.name.endswith("_mask")]
+        return masks[0] if masks else None
+
+    @property
     def is_view(self) -> bool:
         return any("(" in r.type and not r.is_written for r in self.results)
 
@@ -180,7 +187,8 @@ def forms(operator: Operator) -> list[Operator]:
         for other in operators().values()
         if other.base == base and other.is_out and other.inputs == operator.inputs
     ]
-    return [*([in_place] if in_place else []), *outs]
+    every = [*([in_place] if in_place else []), *outs]
+    return [form for form in every if form.name not in DONE_BY_TORCHPLUG]
 
 
 def functional(operator: Operator) -> Operator | None:
@@ -198,7 +206,8 @@ def obstacle(operator: Operator) -> str | None:
     """Why no kernel can be bound to it, in one sentence; None if one can."""
     name = f"aten::{operator.name}"
     if operator.name in DONE_BY_TORCHPLUG:
-        return f"torchplug does {name} itself, in one way for every device."
+        how = ", by the runtime's copy and copy_strided" if operator.name == "copy_" else ""
+        return f"torchplug does {name} itself, in one way for every device{how}."
     if operator.is_view:
         return f"{name} gives a view, which needs no kernel."
     if (bound := functional(operator)) is not None:

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <iterator>
+#include <memory>
+#include <vector>
 
 #include "any.h"
 #include "foreach.h"
@@ -54,16 +56,22 @@ constexpr plug::Kernel kList[] = {
 
     plug::kernel<&nonzero>(PLUG_SCHEMA_NONZERO, PLUG_ACCEPTS_STRIDED | PLUG_SHAPES_OUTPUT).with_dtypes(kReal),
 
-    plug::kernel<&uniform>(PLUG_SCHEMA_UNIFORM, PLUG_ACCEPTS_DENSE | PLUG_ACCEPTS_ALIAS).with_dtypes(kFloats),
-    plug::kernel<&bernoulli>(PLUG_SCHEMA_BERNOULLI__FLOAT, PLUG_ACCEPTS_DENSE).with_dtypes(kFloats),
-
     lists(plug::kernel<&foreach_add>(PLUG_SCHEMA__FOREACH_ADD_LIST, kLists)),
     lists(plug::kernel<&foreach_add_scalar>(PLUG_SCHEMA__FOREACH_ADD_SCALAR, kLists)),
     lists(plug::kernel<&foreach_mul_scalar>(PLUG_SCHEMA__FOREACH_MUL_SCALAR, kLists)),
     lists(plug::kernel<&foreach_add_>(PLUG_SCHEMA__FOREACH_ADD__LIST, kLists)),
     lists(plug::kernel<&foreach_add_scalar_>(PLUG_SCHEMA__FOREACH_ADD__SCALAR, kLists)),
     lists(plug::kernel<&foreach_mul_scalar_>(PLUG_SCHEMA__FOREACH_MUL__SCALAR, kLists)),
+};
 
+// Not where the host records streams itself: their numbers would not come in the order of the graph's.
+constexpr plug::Kernel kRandom[] = {
+    plug::kernel<&uniform>(PLUG_SCHEMA_UNIFORM, PLUG_ACCEPTS_DENSE | PLUG_ACCEPTS_ALIAS).with_dtypes(kFloats),
+    plug::kernel<&bernoulli>(PLUG_SCHEMA_BERNOULLI__FLOAT, PLUG_ACCEPTS_DENSE).with_dtypes(kFloats),
+};
+
+// Last in the table, for who wraps this device under another name.
+constexpr plug::Kernel kOwnOperators[] = {
     plug::kernel<&axpy>(kAxpy, kOwn)
         .with_shapes("x")
         .with_gradient("x: aten::mul.Scalar(grad, a); y: aten::clone(grad)"),
@@ -71,19 +79,28 @@ constexpr plug::Kernel kList[] = {
     plug::kernel<&ramp>(kRamp, kOwn).with_shapes("each xs"),
 };
 
-constexpr plug_kernels table(const plug_kernel* any) {
-  return {
-      .size = sizeof(plug_kernels),
-      .kernel_size = sizeof(plug_kernel),
-      .count = std::size(kList),
-      .list = kList,
-      .any = any,
-  };
+using Table = std::vector<plug_kernel>;
+
+// Never destroyed: the host reads it to the end of the process.
+Table& table() {
+  static Table& instance = *std::make_unique<Table>().release();
+  return instance;
 }
 
 }  // namespace
 
-const plug_kernels kKernels = table(nullptr);
-const plug_kernels kKernelsAndAny = table(&kAny);
+plug_kernels make_kernels(const Options& options) {
+  Table& list = table();
+  list.assign(std::begin(kList), std::end(kList));
+  if (options.captures) list.insert(list.end(), std::begin(kRandom), std::end(kRandom));
+  list.insert(list.end(), std::begin(kOwnOperators), std::end(kOwnOperators));
+  return {
+      .size = sizeof(plug_kernels),
+      .kernel_size = sizeof(plug_kernel),
+      .count = static_cast<std::uint32_t>(list.size()),
+      .list = list.data(),
+      .any = options.any ? &kAny : nullptr,
+  };
+}
 
 }  // namespace torchplug::sim

@@ -165,6 +165,18 @@ std::unordered_map<OperatorName, OperatorHandle> composed_of_extensions() {
 // The plugin's kernels by the operator they serve; the first of two for one operator wins.
 using BoundKernels = std::unordered_map<OperatorName, std::unique_ptr<BoundKernel>>;
 
+// Of a kernel for another form, all forms but this one are its.
+void report_taken(const plug_kernel& kernel, const std::string& plugin, const Binding& binding) {
+  const std::string name = full_name(binding.operator_handle.operator_name());
+  const std::string why = "torchplug does " + name + " itself, in one way for every device" +
+                          (name == "aten::copy_" ? ", by the runtime's copy and copy_strided" : "");
+  if (binding.form == Form::kFunctional || binding.operator_handle == binding.functional_handle) {
+    report_unused_kernel(kernel, plugin, why);
+  } else {
+    TORCH_WARN("The kernel of '", plugin, "' for ", kernel.schema, " is not used for ", name, ": ", why, ".");
+  }
+}
+
 // Needs the shims that no kernel takes the place of.
 BoundKernels bind_kernels(const Module& module) {
   BoundKernels bound;
@@ -174,8 +186,7 @@ BoundKernels bind_kernels(const Module& module) {
       const OperatorName name = binding.operator_handle.operator_name();
       if (is_extensions(binding.operator_handle)) continue;
       if (is_taken(binding.operator_handle)) {
-        report_unused_kernel(kernel, module.name,
-                             "torchplug does " + full_name(name) + " itself, in one way for every device");
+        report_taken(kernel, module.name, binding);
         continue;
       }
       bound.try_emplace(name, std::make_unique<BoundKernel>(std::move(binding), module));

@@ -20,8 +20,14 @@ void release_address(const Block& block) noexcept {
 char* find_host_view(DeviceIndex device, void* base) {
   if (!plugin_has<&plug_runtime::host_view>(device)) return nullptr;
   void* view = nullptr;
-  if (ask_plugin<&plug_runtime::host_view>(device, base, &view) != PLUG_OK) {
-    take_plugin_error();
+  const plug_status status = ask_plugin<&plug_runtime::host_view>(device, base, &view);
+  if (status != PLUG_OK) {
+    const std::string said = take_plugin_error();
+    if (status != PLUG_UNSUPPORTED) {
+      TORCH_WARN_ONCE(device_type_name(), ":", int{device}, ": host_view failed (", status_name(status),
+                      "): ", said.empty() ? "no reason given" : said,
+                      ". Operators on that memory use copies, as if it had no view.");
+    }
     return nullptr;
   }
   return static_cast<char*>(view);

@@ -19,18 +19,25 @@ constinit std::atomic<bool> is_forked_off{false};
 const int registered =
     ::pthread_atfork(nullptr, nullptr, [] { is_forked_off.store(true, std::memory_order_relaxed); });
 
+constinit thread_local bool is_in_new_team = false;  // one that OpenMP knows nothing of
+
 int team_size() {
-  if (at::in_parallel_region()) return 1;
+  if (is_in_new_team || at::in_parallel_region()) return 1;
   const int of_caller = noted.load(std::memory_order_relaxed);
   return of_caller != 0 ? of_caller : at::get_num_threads();
 }
 
 void run_on_new_threads(void (*function)(void* argument, int32_t index, int32_t count), void* argument,
                         int size) {
+  const auto run = [=](int index) {
+    is_in_new_team = true;
+    function(argument, index, size);
+    is_in_new_team = false;
+  };
   std::vector<std::thread> others;
   others.reserve(static_cast<size_t>(size) - 1);
-  for (int i = 1; i < size; ++i) others.emplace_back(function, argument, i, size);
-  function(argument, 0, size);
+  for (int i = 1; i < size; ++i) others.emplace_back(run, i);
+  run(0);
   for (std::thread& other : others) other.join();
 }
 

@@ -35,6 +35,12 @@ DeviceIndex to_index(int device) {
 
 namespace {
 
+std::string device_name_at(const std::string& path) {
+  const Module& module = load_module(path);
+  check_is_device(module);
+  return module.name;
+}
+
 py::list ledger() {
   py::list entries;
   for (const LedgerEntry& entry : ledger_entries()) {
@@ -185,7 +191,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("is_own_without_tensors", &is_own_without_tensors);
   module.def("describe_operators",
              [](const std::string& path) { return describe_module(load_module(path)); });
-  module.def("plugin_name", [](const std::string& path) { return load_module(path).name; }, NoGil());
+  module.def("plugin_name", &device_name_at, NoGil());
   module.def("is_chosen", &is_module_chosen);
   module.def("is_loaded", &is_module_loaded);
   module.def("device_count", [] { return int{device_count()}; });

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <set>
 #include <span>
 #include <sstream>
+#include <string_view>
 
 #include "base/immortal.h"
 #include "base/settings.h"
@@ -170,6 +172,13 @@ void refuse_forked() {
               "processes with the 'spawn' method: torch.multiprocessing.set_start_method('spawn').");
 }
 
+// Nobody is left to throw it to.
+void print_failed_shutdown(const Module& module, plug_status status) {
+  const std::string said = take_plugin_error();
+  std::fprintf(stderr, "%s: shutdown failed (%s): %s\n", module.name.c_str(), status_name(status),
+               said.empty() ? "no reason given" : said.c_str());
+}
+
 // Runs before the plugin library's own destructors: registered after they were. Nothing is called
 // afterwards.
 void shut_down() {
@@ -179,7 +188,10 @@ void shut_down() {
   std::set<const Module*> modules;
   for (DeviceSlot& slot : devices().slots()) modules.insert(slot.module);
   for (const Module* module : modules) {
-    if (module->runtime.has<&plug_runtime::shutdown>()) module->runtime.call<&plug_runtime::shutdown>();
+    if (!module->runtime.has<&plug_runtime::shutdown>()) continue;
+    take_plugin_error();
+    const plug_status status = module->runtime.call<&plug_runtime::shutdown>();
+    if (status != PLUG_OK) print_failed_shutdown(*module, status);
   }
   for (DeviceSlot& slot : devices().slots()) slot.life = Life::kEnded;
 }
@@ -309,18 +321,45 @@ void detail::mark_lost(DeviceIndex device) noexcept {
   }
 }
 
-// What is emulated or done another way never comes to check().
-constexpr const char* kNotOptional =
-    "it returned PLUG_UNSUPPORTED, and torchplug has no other way to do this; a plugin without the function "
-    "leaves its member NULL";
+constinit thread_local const char* CallsFor::called_for = nullptr;
 
-void check(plug_status status, const char* what, DeviceIndex device, uint64_t sequence) {
+namespace {
+
+// What a plugin that gave no reason is told. What is emulated or done another way never comes here.
+const char* why_unsupported(std::string_view function) {
+  if (function == "kernel" || function.find("::") != std::string_view::npos)
+    return "its kernel does not take such a call";
+  bool is_mandatory = false;
+  plugin::for_each_member([&]<auto Function>(const char* name, plugin::Group group) {
+    if (function == name) is_mandatory = group == plugin::Group::kMandatory;
+  });
+  return is_mandatory
+             ? "it returned PLUG_UNSUPPORTED, and torchplug has no other way to do this; every device "
+               "has to"
+             : "it returned PLUG_UNSUPPORTED, and torchplug has no other way to do this; a plugin "
+               "without the function leaves its member NULL";
+}
+
+// "copy for aten::add.Tensor"
+std::string call_title(const char* what) {
+  const char* operator_name = CallsFor::current();
+  if (operator_name == nullptr || std::string_view(what) == operator_name) return what;
+  return std::string(what) + " for " + operator_name;
+}
+
+}  // namespace
+
+void check(plug_status status, const char* what, DeviceIndex device, uint64_t sequence,
+           const char* function) {
   if (C10_LIKELY(status == PLUG_OK)) return;
   const std::string where =
       device < 0 ? device_type_name() : device_type_name() + ":" + std::to_string(int{device});
   std::string said = take_plugin_error_of(sequence);
-  if (said.empty()) said = status == PLUG_UNSUPPORTED ? kNotOptional : "no reason given";
-  const std::string message = where + ": " + what + " failed (" + status_name(status) + "): " + said;
+  if (said.empty())
+    said = status == PLUG_UNSUPPORTED ? why_unsupported(function == nullptr ? what : function)
+                                      : "no reason given";
+  const std::string message =
+      where + ": " + call_title(what) + " failed (" + status_name(status) + "): " + said;
   TORCH_CHECK_WITH(OutOfMemoryError, status != PLUG_NO_MEMORY, message);
   if (status == PLUG_LOST && device >= 0) {
     lose_device(device, message);

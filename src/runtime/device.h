@@ -12,6 +12,7 @@
 #include <atomic>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugin/module.h"
@@ -96,8 +97,24 @@ bool launch_blocking() noexcept;
 
 // Throws for every status but PLUG_OK: what was being done, on which device, in the plugin's words. After
 // PLUG_LOST the device is lost. `sequence`: of the call, whose words those of an earlier one are not; 0: of a
-// call without a number.
-void check(plug_status status, const char* what, DeviceIndex device, uint64_t sequence = 0);
+// call without a number. `function`: plug.h's name for what was called, where `what` is not.
+void check(plug_status status, const char* what, DeviceIndex device, uint64_t sequence = 0,
+           const char* function = nullptr);
+
+// While it lives, errors of the thread's calls of the plugin say for which operator they were made. `name`
+// outlives it.
+class CallsFor {
+ public:
+  explicit CallsFor(const char* name) noexcept : before_(std::exchange(called_for, name)) {}
+  ~CallsFor() { called_for = before_; }
+  CallsFor(const CallsFor&) = delete;
+  CallsFor& operator=(const CallsFor&) = delete;
+  static const char* current() noexcept { return called_for; }
+
+ private:
+  static constinit thread_local const char* called_for;
+  const char* before_;
+};
 
 // Whether the plugin has the function, and has it for this device:
 // plugin_has<&plug_runtime::host_func>(device).

@@ -15,8 +15,8 @@
 
 #include "base/immortal.h"
 #include "base/utf8.h"
-#include "runtime/deferred_warnings.h"
 #include "plugin/sequence.h"
+#include "runtime/deferred_warnings.h"
 
 namespace torchplug::runtime {
 namespace {

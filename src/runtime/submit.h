@@ -9,9 +9,9 @@
 #include <atomic>
 
 #include "plugin/layers/emulated_capture.h"
+#include "plugin/sequence.h"
 #include "runtime/capture.h"
 #include "runtime/host_map.h"
-#include "plugin/sequence.h"
 #include "runtime/stream.h"
 
 namespace torchplug::runtime {
@@ -104,7 +104,7 @@ plug_status submit(const Work& work, const Give& give) {
   const plug_status status = observe(work, [&] { return give(number); });
   if (C10_UNLIKELY(status != PLUG_OK)) {
     const bool is_declined = work.may_decline && status == PLUG_UNSUPPORTED;
-    if (!is_declined) check(status, work.title(), work.stream.device(), number);
+    if (!is_declined) check(status, work.title(), work.stream.device(), number, work.function);
     // Why a kernel declined, its caller asks; of other work nobody wants to know.
     if (work.kind != Work::Kind::kKernel) take_plugin_error();
     return status;

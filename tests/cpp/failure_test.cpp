@@ -13,9 +13,9 @@
 
 #include "memory/device_allocator.h"
 #include "memory/host_allocator.h"
+#include "plugin/sequence.h"
 #include "pytorch/active_module.h"
 #include "runtime/event.h"
-#include "plugin/sequence.h"
 #include "sim_device.h"
 #include "tensors.h"
 

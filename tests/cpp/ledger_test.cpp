@@ -55,6 +55,15 @@ TEST(Ledger, the_most_frequent_lines_come_first) {
   EXPECT_EQ(entries.front().op, "test::frequent");
 }
 
+TEST(Ledger, the_words_are_those_of_the_latest_call_that_was_declined) {
+  LedgerAccount account("test::op");
+  account.count(Way::kStage, Reason::kDeclined, 0, 0);
+  account.explain("too large");
+  EXPECT_EQ(lines_of("test::op")[0].why, "the plugin's kernel declined the call: too large");
+  account.explain("");
+  EXPECT_EQ(lines_of("test::op")[0].why, "the plugin's kernel declined the call");
+}
+
 TEST(Ledger, a_reset_forgets_every_line) {
   LedgerAccount account("test::op");
   account.count(Way::kStage, Reason::kNoKernel, 10, 10);

@@ -131,7 +131,9 @@ static plug_status reduce(const plug_call *call, int is_sum) {
 static plug_status sum(const plug_call *call) { return reduce(call, 1); }
 static plug_status amax(const plug_call *call) { return reduce(call, 0); }
 
-static int is_copied(plug_dtype dtype) {
+static int is_copied(const plug_tensor *tensor) {
+  const plug_dtype dtype = tensor->dtype;
+  if (tensor->layout != 0 || (tensor->flags & ~(uint32_t)PLUG_TENSOR_WRITTEN)) return 0;
   return dtype == PLUG_F32 || dtype == PLUG_F64 || dtype == PLUG_I32 ||
          dtype == PLUG_I64 || dtype == PLUG_BOOL;
 }
@@ -139,7 +141,7 @@ static int is_copied(plug_dtype dtype) {
 static plug_status copy_strided(int32_t device, plug_stream stream,
                                 const plug_tensor *dst, const plug_tensor *src) {
   (void)device, (void)stream;
-  if (!is_copied(dst->dtype) || !is_copied(src->dtype)) return PLUG_UNSUPPORTED;
+  if (!is_copied(dst) || !is_copied(src)) return PLUG_UNSUPPORTED;
   for (int64_t i = 0; i < elements_of(dst); i++) {
     if (dst->dtype == src->dtype)
       memcpy(element_at(dst, i), element_at(src, i), PLUG_DTYPE_BYTES(dst->dtype));

@@ -15,6 +15,18 @@ static const plug_host *host;
 static plug_runtime sim;
 static plug_runtime runtime;
 static plug_module module;
+static plug_kernels sim_kernels;
+
+/* sim's own operators come last in its table, and are of another namespace than the
+** variant's. */
+static inline const plug_kernels *without_own(const plug_kernels *given) {
+  if (!given) return NULL;
+  sim_kernels = *given;
+  while (sim_kernels.count > 0 &&
+         strncmp(given->list[sim_kernels.count - 1].schema, "aten::", 6) != 0)
+    sim_kernels.count--;
+  return &sim_kernels;
+}
 
 static inline plug_status make_sim(const plug_host *given, const char *name) {
   plug_status (*entry)(const plug_host *, const plug_module **) = NULL;
@@ -33,6 +45,7 @@ static inline plug_status make_sim(const plug_host *given, const char *name) {
   sim = runtime = *original->runtime;
   module.name = name;
   module.runtime = &runtime;
+  module.kernels = without_own(module.kernels);
   return PLUG_OK;
 }
 

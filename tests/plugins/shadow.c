@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kKernels = 16, kSentence = 128 };
+enum { kKernels = 64, kSentence = 128 };
 
 static const plug_host *host;
 static plug_runtime inner;
@@ -245,12 +245,18 @@ static void wrap(void) {
   }
 }
 
+/* PyTorch's operators only: sim's own are of another namespace than this plugin's. */
 static void add_kernels(const plug_kernels *given) {
-  uint32_t count = given->count < kKernels - 1 ? given->count : kKernels - 1;
-  memcpy(list, given->list, count * sizeof *list);
-  list[count] = (plug_kernel){.schema = "aten::neg(Tensor self) -> Tensor", .fn = neg};
+  uint32_t count = 0;
+  list[count++] = (plug_kernel){.schema = "aten::neg(Tensor self) -> Tensor", .fn = neg};
+  for (uint32_t i = 0; i < given->count && count < kKernels; i++) {
+    const char *schema = given->list[i].schema;
+    const int is_other = strncmp(schema, "aten::", 6) != 0;
+    if (!is_other && strncmp(schema, "aten::neg(", 10) != 0)
+      list[count++] = given->list[i];
+  }
   kernels = *given;
-  kernels.count = count + 1;
+  kernels.count = count;
   kernels.list = list;
 }
 

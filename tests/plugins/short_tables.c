@@ -5,7 +5,7 @@
 
 #include "on_sim.h"
 
-enum { kKernels = 16 };
+enum { kKernels = 64 };
 
 static plug_kernels kernels;
 static plug_profiler profiler;

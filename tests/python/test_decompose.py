@@ -134,6 +134,18 @@ for i in range(60):
     value = 1 / (i + 3)
     torch.testing.assert_close(F.softplus(there[0], beta=value).cpu(), F.softplus(x, beta=value))
 """,
+    "ever_new_shapes_are_not_traced_for_ever": """
+x = torch.randn(200)
+there = x.to(device)
+for n in range(1, 200):
+    torch.testing.assert_close(F.hardswish(there[:n]).cpu(), F.hardswish(x[:n]))
+before = count("aten::hardswish", "decomposed")
+assert before < 199, before
+assert any("too many shapes" in reason for reason in reasons("aten::hardswish"))
+for _ in range(3):  # what comes again is
+    torch.testing.assert_close(F.hardswish(there[:199]).cpu(), F.hardswish(x[:199]))
+assert count("aten::hardswish", "decomposed") >= before + 2
+""",
     "what_has_no_kernel_is_the_cpus_and_says_what_is_missing": """
 x = torch.randn(3, 4)
 same_as_cpu(device, F.gelu, x)

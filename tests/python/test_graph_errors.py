@@ -26,8 +26,8 @@ FORBIDDEN = {
     "device_synchronize": (lambda module, x: module.synchronize(), "cannot be synchronised"),
     "to_cpu": (lambda module, x: x.cpu(), "(?i)copy to the host.*pinned"),
     "from_cpu": (lambda module, x: x.copy_(torch.zeros(4)), "(?i)copy from the host.*pinned"),
-    "nonzero": (lambda module, x: x.nonzero(), "aten::nonzero.*depends on data"),
-    "mask": (lambda module, x: x[x > 0], r"aten::(nonzero|index).*depends on data"),
+    "nonzero": (lambda module, x: x.nonzero(), "aten::nonzero.*(depends on data|known only when it runs)"),
+    "mask": (lambda module, x: x[x > 0], r"aten::(nonzero|index).*(depends on data|known only when it runs)"),
     "unplanned": (
         lambda module, x: torch.special.bessel_j0(x.reshape(2, 2)),
         "bessel_j0.*Run the step once before capturing it, so that every operator has a plan",
@@ -250,3 +250,21 @@ def test_what_the_cpu_does_is_refused_by_name_where_the_plugin_captures_without_
     said = output_of(code, "captures_alone", TORCHPLUG_DEVICE=plugin, **settings)
     assert "aten::exp" in said and "has no host_func" in said and "outside of the capture" in said
     assert said.endswith("True")
+
+
+def test_an_operator_of_another_library_says_why_it_cannot_be_captured(device, module):
+    library = torch.library.Library("uncaptured", "FRAGMENT")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CPU")
+    x = torch.ones(4, device=device)
+    assert_equal(torch.ops.uncaptured.twice(x), torch.full((4,), 2.0))
+    with (
+        pytest.raises(
+            RuntimeError, match=r"uncaptured::twice.*not PyTorch's own.*outside"
+        ) as raised,
+        module.graph(module.Graph()),
+    ):
+        torch.ops.uncaptured.twice(x)
+    assert "depends on data" not in str(raised.value)
+    library._destroy()
+    assert still_works(device)

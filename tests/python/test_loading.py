@@ -233,6 +233,24 @@ def test_a_path_is_loaded_by_the_import():
     assert run(f"import torch; {MAPPED}", SIM) == ("True", "")
 
 
+OVERRIDES = """
+import torch
+library = torch.library.Library("aten", "IMPL")
+
+@torch.library.impl(library, "erf.out", "PrivateUse1")
+def erf_out(x, *, out):
+    return out.resize_(x.shape).fill_(7)
+
+x = torch.zeros(2, device=torch._C._get_privateuse1_backend_name())
+print(torch.erf(x).tolist(), x.clone().erf_().tolist(), torch.erf(x, out=torch.empty(0, device=x.device)).tolist())
+"""
+
+
+@pytest.mark.parametrize("choice", ["sim", SIM], ids=["name", "path"])
+def test_an_extension_that_comes_before_the_first_use_has_every_form_and_no_warning(choice):
+    assert run(OVERRIDES, choice) == ("[7.0, 7.0] [7.0, 7.0] [7.0, 7.0]", "")
+
+
 @pytest.mark.parametrize("seed", [5, -1, 2**64 - 1])
 def test_seeding_a_program_that_never_uses_the_device_loads_no_plugin(seed):
     code = f"import torch; torch.manual_seed({seed}); torch.rand(2); {MAPPED}"

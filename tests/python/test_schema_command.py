@@ -1,15 +1,19 @@
 """`torchplug schema`: what it prints is what PyTorch has, and what it says to bind is what reaches the device."""
 
+import contextlib
+import io
 import json
 
 import pytest
 import torch
 import torch.nn.functional as F
+from rich.console import Console
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import torchplug
 from torchplug import _schemas
 from torchplug.cli import families, main
+from torchplug.cli import schema as schema_command
 
 pytestmark = pytest.mark.accelerator("what reaches a device is the same on all", only="sim")
 
@@ -78,12 +82,56 @@ def test_an_operator_has_all_its_overloads_that_can_be_bound(facts):
         ("add.out", "a kernel for aten::add.Tensor"),
         ("view", "gives a view"),
         ("empty.memory_format", "torchplug does aten::empty.memory_format itself"),
+        ("copy_", "by the runtime's copy and copy_strided"),
         ("einsum", "PyTorch composes aten::einsum of other operators"),
     ],
 )
 def test_what_cannot_be_bound_says_why(schema, name, why):
     code, output, _ = schema(name)
     assert code == 0 and "No kernel can be bound" in output and why in output
+
+
+def test_a_kernel_for_copy_serves_no_form_that_torchplug_does_itself(facts):
+    (answer,) = facts("copy")
+    (operator,) = answer["operators"]
+    assert operator["name"] == "aten::copy" and operator["serves"] == ["aten::copy.out"]
+
+
+def test_results_that_a_mask_can_leave_out_are_said_to_be_none(schema, facts):
+    (answer,) = facts("native_layer_norm_backward")
+    (operator,) = answer["operators"]
+    assert [result["tag"] for result in operator["results"]] == [
+        "PLUG_NONE or PLUG_VALUE_TENSOR"
+    ] * 3
+    assert "PLUG_NONE unless output_mask[2]" in schema("native_layer_norm_backward")[1]
+    (answer,) = facts("native_layer_norm")
+    assert {r["tag"] for o in answer["operators"] for r in o["results"]} == {"PLUG_VALUE_TENSOR"}
+
+
+NAMES = ("convolution_backward", "native_layer_norm_backward")
+
+
+def test_in_a_pipe_no_line_is_wrapped(schema):
+    _, output, _ = schema(*NAMES)
+    rows = [line for line in output.splitlines() if line.startswith(("args[", "results["))]
+    expected = [len(_schemas.operators()[n].arguments) + 3 for n in NAMES]
+    assert len(rows) == sum(expected)
+    assert all("PLUG_VALUE_" in row for row in rows)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_on_a_terminal_no_word_is_broken(width):
+    answers = [schema_command.look_up(name) for name in NAMES]
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for answer in answers:
+            schema_command.show(console, answer)
+    words = console.file.getvalue().split()
+    assert words.count("PLUG_VALUE_TENSOR") == sum(
+        "PLUG_VALUE_TENSOR" in item["tag"].split()
+        for answer in answers
+        for item in answer["operators"][0]["arguments"] + answer["operators"][0]["results"]
+    )
 
 
 def test_an_unknown_name_gets_the_nearest_in_one_sentence(schema):

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def console(*, stderr: bool = False) -> Console:
-    """On stdout or stderr. A pipe gets plain text without colours."""
+UNLIMITED = 10_000
+"""A width, in characters, that no line of ours reaches."""
+
+
+def console(*, stderr: bool = False, wraps: bool = True) -> Console:
+    """On stdout or stderr. A pipe gets plain text without colours; `wraps`: in lines of 80 columns."""
     from rich.console import Console
 
     class Pipe(Console):
@@ -22,7 +26,10 @@ def console(*, stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Pipe(stderr=stderr, highlight=False)
+    made = Pipe(stderr=stderr, highlight=False)
+    if not wraps and not made.is_terminal:
+        made.width = UNLIMITED
+    return made
 
 
 def table(on: Console, *columns: str, right: tuple[str, ...] = ()) -> Table:
@@ -42,14 +49,47 @@ def table(on: Console, *columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def put(on: Console, shown: RenderableType) -> None:
-    """Prints a table; what goes into a pipe has no blanks at the ends of its lines."""
+    """Prints a table, or what else is shown. What goes into a pipe has no blanks at the ends of its lines."""
+    from rich.table import Table
+
     if on.is_terminal:
+        inside = getattr(shown, "renderable", shown)  # of what is padded
+        missing = keep_words_whole(on, inside) if isinstance(inside, Table) else 0
+        on.width += missing
         on.print(shown)
+        on.width -= missing
         return
     with on.capture() as captured:
         on.print(shown)
     for line in captured.get().splitlines():
         print(line.rstrip(), file=on.file)
+
+
+def keep_words_whole(on: Console, shown: Table) -> int:
+    """Makes columns narrower until they fit, none narrower than its longest word; how much they then stick out."""
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    whole = Measurement.get(on, on.options.update_width(UNLIMITED), shown).maximum
+    cells = [
+        [Text.from_markup(str(cell)) for cell in (column.header, *column.cells)]
+        for column in shown.columns
+    ]
+    widths = [max(cell.cell_len for cell in column) for column in cells]
+    words = [
+        max((word.cell_len for cell in column for word in cell.split()), default=0)
+        for column in cells
+    ]
+    missing = max(whole - on.width, 0)
+    while missing > 0:
+        widest = max(range(len(widths)), key=lambda i: widths[i] - words[i])
+        if widths[widest] <= words[widest]:
+            break
+        widths[widest] -= 1
+        missing -= 1
+    for column, width in zip(shown.columns, widths, strict=True):
+        column.min_width = column.max_width = width
+    return missing
 
 
 def looking(at: str) -> Status:

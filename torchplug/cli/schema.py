@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(answers)
         return 0
-    console = output.console()
+    console = output.console(wraps=False)
     for index, answer in enumerate(answers):
         if index:
             print()
@@ -93,7 +93,7 @@ def describe(operator: _schemas.Operator) -> dict[str, Any]:
         "schema": operator.schema,
         "obstacle": _schemas.obstacle(operator),
         "arguments": [argument(a) for a in operator.arguments],
-        "results": [argument(r) for r in operator.results],
+        "results": [result(r, operator.mask) for r in operator.results],
         "line": line(operator),
         "serves": [f"aten::{form.name}" for form in _schemas.forms(operator)],
         "gradients": _schemas.gradients(operator),
@@ -112,6 +112,15 @@ def argument(given: _schemas.Argument) -> dict[str, Any]:
         "read": reads,
         "default": given.default,
     }
+
+
+def result(given: _schemas.Argument, mask: _schemas.Argument | None) -> dict[str, Any]:
+    """As an argument; with a mask, which says whether it is wanted."""
+    described = argument(given)
+    if mask is not None:
+        described["tag"] = f"PLUG_NONE or {described['tag']}"
+        described["default"] = f"PLUG_NONE unless {mask.name}[{given.place}]"
+    return described
 
 
 def line(operator: _schemas.Operator) -> str:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "aten/kernel/binding.h"
+#include "aten/plan/fallback_policy.h"
 #include "aten/plan/host_shape.h"
 #include "aten/tensor/strides.h"
 #include "runtime/device.h"
@@ -19,6 +20,9 @@ namespace {
 
 // An operator whose numbers decide what it decomposes into is traced for so many of them.
 constexpr int kMostExactPlans = 32;
+// An operator with more kinds of calls than this has ever new shapes, and a trace costs many times what the
+// CPU takes for a call: from then on a call is traced when it comes a second time.
+constexpr int kManyTraces = 128;
 
 // What a program consists of is not decomposed in its turn: a kernel that declines there leaves its operator
 // to the host, and operators that decompose into each other come to an end.
@@ -148,8 +152,10 @@ Decomposition::PlanPtr Decomposition::find_plan(Arguments arguments, const PlanK
   PlanPtr plan;
   if (const Plan* known = plans_.peek(key)) {
     plan = plans_.own(*known);
-  } else {
+  } else if (is_worth_tracing(key)) {
     plan = plans_.insert_first(key, make_plan(arguments, stream, /*is_general=*/true));
+  } else {
+    return refused("it has had too many shapes to trace each when it comes first");
   }
   return plan->is_exact ? find_exact_plan(arguments, *plan, stream) : plan;
 }
@@ -160,9 +166,19 @@ Decomposition::PlanPtr Decomposition::find_exact_plan(Arguments arguments, const
   if (const Plan* known = exact_plans_.peek(key)) return exact_plans_.own(*known);
   if (general.exact_plans.fetch_add(1, std::memory_order_relaxed) < kMostExactPlans)
     return exact_plans_.insert_first(key, make_plan(arguments, stream, /*is_general=*/false));
-  auto refused = std::make_shared<Plan>();
-  refused->why_not = "its decomposition depends on numbers that change from call to call";
-  return refused;
+  return refused("its decomposition depends on numbers that change from call to call");
+}
+
+Decomposition::PlanPtr Decomposition::refused(std::string why_not) {
+  auto plan = std::make_shared<Plan>();
+  plan->why_not = std::move(why_not);
+  return plan;
+}
+
+// Where the CPU is not to take a call, every one is.
+bool Decomposition::is_worth_tracing(const PlanKey& key) {
+  if (traces_.fetch_add(1, std::memory_order_relaxed) < kManyTraces) return true;
+  return fallback_policy() == FallbackPolicy::kError || unplanned_.has_met(key);
 }
 
 std::shared_ptr<Decomposition::Plan> Decomposition::make_plan(Arguments arguments, const Stream& stream,

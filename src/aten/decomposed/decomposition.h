@@ -54,6 +54,8 @@ class Decomposition {
   PlanKey key_of(Arguments arguments, Numbers numbers) const;
   PlanPtr find_plan(Arguments arguments, const PlanKey& key, const Stream& stream);
   PlanPtr find_exact_plan(Arguments arguments, const Plan& general, const Stream& stream);
+  static PlanPtr refused(std::string why_not);
+  bool is_worth_tracing(const PlanKey& key);
   std::shared_ptr<Plan> make_plan(Arguments arguments, const Stream& stream, bool is_general);
   std::string complete(Plan& plan, const Trace& trace, const torch::jit::Stack& on_meta, Arguments arguments);
   std::optional<CallShape> shape_of(const OperatorFacts& functional, Arguments inputs);
@@ -71,6 +73,8 @@ class Decomposition {
   PlanCache<Plan> plans_;
   PlanCache<Plan> exact_plans_;
   PlanCache<MetaTrust> kinds_;
+  std::atomic<int> traces_{0};
+  UnplannedCalls unplanned_;
 };
 
 }  // namespace torchplug::aten

@@ -84,10 +84,20 @@ void HostKernel::refuse_in_capture(const PlanKey& key, const Stream& stream) con
                     " cannot be captured in a graph with a CPU tensor as argument, since it may change "
                     "before the graph is replayed. Copy the tensor to the device before the capture.");
   }
-  capture->refuse(
-      facts_.name +
-      " cannot be captured in a graph, since the shape of its result depends on data. Run it outside of the "
-      "capture.");
+  capture->refuse(facts_.name + " cannot be captured in a graph, since " + why_unplanned() +
+                  ". Run it outside of the capture.");
+}
+
+// Of a call that can_plan() denies for another reason than a CPU tensor.
+const char* HostKernel::why_unplanned() const {
+  if (!facts_.is_aten)
+    return "it is not PyTorch's own, and the device has no kernel for it: its CPU kernel, which may do "
+           "anything, runs when it is called";
+  if (!facts_.returns_tensors) return "its result is known only when it runs";
+  if (host_key_ != c10::DispatchKey::CPU) return "operators on quantized tensors run when they are called";
+  if (facts_.refuses_determinism || facts_.has_deterministic_way)
+    return "it heeds the deterministic mode of the moment when it is called";
+  return "the shape of its result depends on data";
 }
 
 // The first call of a kind, or one of which nothing but a run tells what its outputs look like.
@@ -135,6 +145,7 @@ bool HostKernel::may_map() const { return facts_.is_aten && !facts_.makes_object
 
 uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind& kind,
                              std::shared_ptr<HostPlan>* learnt, const HostPlan* known) const {
+  const CallsFor calls(facts_.name.c_str());
   Loan loan(kind, stream);
   if (may_map()) loan.allow_maps();
   const bool has_out_form = known != nullptr && facts_.out_form && makes_all(*known);
@@ -365,6 +376,7 @@ void HostKernel::fill_arguments(OperatorJob& job, Arguments arguments, const Str
 // and copies back.
 void HostKernel::capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const {
   refuse_host_work(stream, facts_.name, /*is_staged=*/true);
+  const CallsFor calls(facts_.name.c_str());
   shape_outputs(stack, plan);
   const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
   Loan loan(LoanKind::kStage, stream);

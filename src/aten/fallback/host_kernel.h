@@ -65,6 +65,7 @@ class HostKernel {
   uint64_t run_first(torch::jit::Stack& stack, const PlanKey& key, const Stream& stream, LoanKind& kind);
   void capture_staged(torch::jit::Stack& stack, const HostPlan& plan, const Stream& stream) const;
   void refuse_in_capture(const PlanKey& key, const Stream& stream) const;
+  const char* why_unplanned() const;
   uint64_t run_now(torch::jit::Stack& stack, const Stream& stream, LoanKind& kind,
                    std::shared_ptr<HostPlan>* learnt, const HostPlan* known = nullptr) const;
   bool may_map() const;

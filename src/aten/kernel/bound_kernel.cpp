@@ -105,7 +105,43 @@ std::shared_ptr<const BoundPlan> BoundKernel::find_plan(Arguments arguments, con
   return plans_.insert_first(key, std::move(plan));
 }
 
+// Outputs that the caller gave with another size have theirs while `prepare` is asked, and come back as they
+// were: only a call that is made resizes them, and warns of it.
+class BoundKernel::ResizedForNow {
+ public:
+  ResizedForNow(const BoundKernel& kernel, Arguments arguments, const BoundPlan& plan) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const bool is_given = kernel.binding_.form == Form::kOut || kernel.binding_.form == Form::kAsCalled;
+    const std::vector<size_t>& places = kernel.binding_.out_arguments;
+    for (size_t i = 0; is_given && i < places.size(); ++i) {
+      if (places[i] == kNoArgument || i >= plan.outputs.size() || !arguments[places[i]].isTensor()) continue;
+      const at::Tensor& target = arguments[places[i]].toTensor();
+      const OutputShape& shape = plan.outputs[i];
+      if (!shape.is_tensor || target.sizes() == shape.sizes) continue;
+      if (kernel.binding_.form == Form::kOut && kernel.is_argument(target, arguments)) continue;
+      before_.push_back({target, target.sizes().vec(), target.strides().vec()});
+      target.resize_(shape.sizes);
+      target.unsafeGetTensorImpl()->set_sizes_and_strides(shape.sizes, shape.strides);
+    }
+  }
+  ~ResizedForNow() {
+    for (const Before& before : before_)
+      before.tensor.unsafeGetTensorImpl()->set_sizes_and_strides(before.sizes, before.strides);
+  }
+  ResizedForNow(const ResizedForNow&) = delete;
+  ResizedForNow& operator=(const ResizedForNow&) = delete;
+
+ private:
+  struct Before {
+    at::Tensor tensor;
+    std::vector<int64_t> sizes;
+    std::vector<int64_t> strides;
+  };
+  std::vector<Before> before_;
+};
+
 void BoundKernel::prepare_plan(Arguments arguments, BoundPlan& plan, const Stream& stream) const {
+  const ResizedForNow resized(*this, arguments, plan);
   Given given(stream.device());
   give(arguments, plan, stream, given);
   KernelCall call(target_, plan, stream, given.values.results());
@@ -161,7 +197,7 @@ Reason BoundKernel::run_direct(std::span<const plug_value> arguments, std::span<
 }
 
 Reason BoundKernel::decline(const std::string& why) const {
-  if (account_ != nullptr) account_->explain(why);
+  if (account_ != nullptr && !(is_second_ && why.empty())) account_->explain(why);
   return Reason::kDeclined;
 }
 
@@ -430,7 +466,9 @@ at::Tensor BoundKernel::finish_tensor(size_t index, Arguments arguments, const a
     if (accepts(PLUG_SHAPES_OUTPUT)) {
       TORCH_CHECK(target.scalar_type() == written.scalar_type(), "Expected out tensor to have dtype ",
                   written.scalar_type(), ", but got ", target.scalar_type(), " instead");
-      at::native::resize_output(target, written.sizes());
+      const bool is_resized = at::native::resize_output(target, written.sizes());
+      if (is_resized && written.is_non_overlapping_and_dense())  // laid out as the kernel would have it
+        target.unsafeGetTensorImpl()->set_sizes_and_strides(written.sizes(), written.strides());
     }
     if (!written.is_same(target)) target.copy_(written);
     return target;

@@ -41,8 +41,12 @@ class BoundKernel {
   const plug_kernel& kernel() const { return *binding_.kernel; }
   // What the ledger calls it.
   Way way() const { return binding_.is_any ? Way::kAny : Way::kKernel; }
-  // Whom to tell why a call was declined.
-  void explain_to(LedgerAccount& account) { account_ = &account; }
+  // Whom to tell why a call was declined. `is_second`: after another kernel, whose words stay if this one has
+  // none.
+  void explain_to(LedgerAccount& account, bool is_second) {
+    account_ = &account;
+    is_second_ = is_second;
+  }
 
   // For a caller that has the arguments unboxed. Whether the kernel's arguments are the operator's, in order
   // and only read, and it gives one tensor: otherwise they have to be boxed.
@@ -66,6 +70,8 @@ class BoundKernel {
     c10::SmallVector<at::Tensor, 4> outputs;
     c10::SmallVector<at::Tensor, 4> shown;  // the outputs as the kernel sees them
   };
+
+  class ResizedForNow;
 
   Reason check_arguments(Arguments arguments) const;
   std::shared_ptr<const BoundPlan> find_plan(Arguments arguments, const PlanKey& key, const Stream& stream,
@@ -109,6 +115,7 @@ class BoundKernel {
   bool takes_all_;         // the kernel's arguments are the operator's, in order, and only read
   bool needs_room_;        // more tensors than KernelArguments has room for in place
   LedgerAccount* account_ = nullptr;
+  bool is_second_ = false;
   PlanCache<BoundPlan> plans_;
   PlanCache<BoundKind> kinds_;
   UnplannedCalls unplanned_;

@@ -4,6 +4,7 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/ones.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/util/strides.h>
@@ -77,6 +78,22 @@ bool makes_tensors(const Binding& binding) {
   return false;
 }
 
+// Of an operator with one result.
+void restride(CallShape& shape, const std::vector<int64_t>& strides) {
+  if (shape.outputs.size() != 1 || shape.outputs[0].sizes.size() != strides.size()) return;
+  const OutputShape& before = shape.outputs[0];
+  const auto options = at::TensorOptions(at::kMeta).dtype(before.dtype);
+  shape.outputs[0] = OutputShape::of(at::empty_strided(before.sizes, strides, options));
+}
+
+// Whether an output that the caller gives is an input too.
+bool is_read(const at::Tensor& target, Arguments arguments) {
+  int found = 0;
+  for (const c10::IValue& value : arguments)
+    for_each_tensor(value, [&](const at::Tensor& tensor) { found += tensor.is_same(target) ? 1 : 0; });
+  return found > 1;
+}
+
 bool is_contiguous(const OutputShape& output) {
   return same_strides(output.sizes, output.strides, c10::contiguous_strides(output.sizes));
 }
@@ -144,7 +161,7 @@ void BoundPlanner::finish(BoundPlan& plan, const KernelCall& prepared, Arguments
     plan.outputs = std::move(outputs);
     plan.counts = std::move(counts);
   } else if (binding_.is_any) {
-    plan.refusal = Reason::kArguments;
+    plan.refusal = Reason::kUnshaped;
     return;
   } else {
     CallShape shape = shape_any(facts_, arguments.slice(0, facts_.argument_count), stream);
@@ -241,14 +258,31 @@ void BoundPlanner::shape_outputs(Arguments arguments, const Stream& stream, Boun
   leave_open(plan);
   plan.is_open = makes_tensors_;
   const bool may_shape = shapes_itself || binding_.kernel->prepare != nullptr;
-  if (plan.is_open && !may_shape) plan.refusal = Reason::kArguments;
+  if (plan.is_open && !may_shape && plan.refusal == Reason::kNone) plan.refusal = Reason::kUnshaped;
+}
+
+// PyTorch's meta kernels of out forms make what they resize contiguous. What the CPU makes of it, and in
+// which dtype it computes, the functional form says.
+const OperatorFacts& BoundPlanner::facts_of_shape() const {
+  if (!binding_.is_any || !facts_.is_out_form) return facts_;
+  std::call_once(functional_looked_for_, [&] {
+    const auto functional = find_functional(facts_.handle);
+    if (!functional) return;
+    OperatorFacts found(*functional);
+    if (found.is_structured || found.is_pointwise) functional_facts_.emplace(std::move(found));
+  });
+  return functional_facts_ ? *functional_facts_ : facts_;
 }
 
 // What PyTorch refuses of a call for the kernel `any`, the next way says.
 std::optional<CallShape> BoundPlanner::ask_pytorch(Arguments arguments, BoundPlan& plan) const {
   if (!binding_.is_any) return shape_without_running(facts_, arguments);
   try {
-    return shape_without_running(facts_, arguments);
+    const OperatorFacts& facts = facts_of_shape();
+    const Arguments inputs = arguments.slice(0, facts.argument_count);
+    auto shape = shape_without_running(facts, inputs);
+    if (shape && &facts != &facts_ && !facts.is_structured) restride(*shape, iterated_strides(inputs));
+    return shape;
   } catch (const std::exception&) {
     plan.refusal = Reason::kArguments;
     return std::nullopt;
@@ -264,9 +298,13 @@ bool BoundPlanner::fits_outputs(Arguments arguments, const BoundPlan& plan) cons
     if (!arguments[binding_.out_arguments[i]].isTensor()) continue;
     const at::Tensor& target = arguments[binding_.out_arguments[i]].toTensor();
     if (at::has_internal_overlap(target) == at::MemOverlap::Yes) return false;
-    if (plan.outputs[i].is_tensor && target.scalar_type() != plan.outputs[i].dtype) is_cast = true;
+    if (!plan.outputs[i].is_tensor) continue;
+    if (target.scalar_type() != plan.outputs[i].dtype) is_cast = true;
+    if (binding_.is_any && target.sizes() != plan.outputs[i].sizes && is_read(target, arguments))
+      return false;
   }
-  if (binding_.form != Form::kOut || !is_cast) return true;
+  const bool is_given_output = binding_.form == Form::kOut || (binding_.is_any && facts_.is_out_form);
+  if (!is_given_output || !is_cast) return true;
   return is_pointwise_ && is_taken_by_cpu(binding_.operator_handle, arguments);
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/core/stack.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,6 +75,7 @@ class BoundPlanner {
   bool is_kept_as_number(const at::Tensor& tensor) const;
   void shape_outputs(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
   std::optional<CallShape> ask_pytorch(Arguments arguments, BoundPlan& plan) const;
+  const OperatorFacts& facts_of_shape() const;
   void leave_open(BoundPlan& plan) const;
   bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;
   at::ScalarType compute_dtype(Arguments arguments, const BoundPlan& plan) const;
@@ -86,6 +88,9 @@ class BoundPlanner {
 
   const Binding& binding_;
   OperatorFacts facts_;  // of the operator that the kernel computes
+  mutable std::once_flag functional_looked_for_;
+  // Of the functional form of an operator that `any` is given with out=, once a shape has been asked for.
+  mutable std::optional<OperatorFacts> functional_facts_;
   bool is_pointwise_;
   bool makes_tensors_;          // some result is a tensor that is no argument
   std::vector<bool> promotes_;  // by argument: a number that has a say in the dtype computed in

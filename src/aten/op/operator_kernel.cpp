@@ -47,7 +47,7 @@ OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_pt
   if (module != nullptr && !facts_.is_view && has_plug_form(handle.schema()))
     any_ = std::make_unique<BoundKernel>(bind_any(*module->any, facts_), *module);
   for (BoundKernel* kernel : {bound_.get(), any_.get()}) {
-    if (kernel != nullptr) kernel->explain_to(account_);
+    if (kernel != nullptr) kernel->explain_to(account_, /*is_second=*/kernel != this->bound());
   }
   if (decomposes() && host_key == c10::DispatchKey::CPU)
     decomposition_ = std::make_unique<Decomposition>(facts_, account_);
@@ -119,11 +119,11 @@ bool OperatorKernel::run_by_plugin(torch::jit::Stack& stack) {
   return ask_plugin_kernels(stack, key, stream, {}) == Reason::kNone;
 }
 
-void OperatorKernel::run_without_plugin(torch::jit::Stack& stack) {
+void OperatorKernel::run_without_plugin(torch::jit::Stack& stack, Reason reason) {
   const Arguments arguments = torch::jit::last(stack, facts_.argument_count);
   const PlanKey key(arguments, facts_.numbers, facts_.is_number);
   const Stream stream = Stream::current(key.device() < 0 ? device_of(arguments) : key.device());
-  run_on_host(stack, key, stream, bound() == nullptr ? Reason::kNoKernel : Reason::kDeclined, nullptr);
+  run_on_host(stack, key, stream, reason, nullptr);
 }
 
 void OperatorKernel::own_written(Arguments arguments) const {

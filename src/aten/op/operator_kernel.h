@@ -53,8 +53,8 @@ class OperatorKernel final : public c10::OperatorKernel {
   bool takes(Arguments arguments);
   // By the plugin alone: whether it took the call, and the results are on the stack.
   bool run_by_plugin(torch::jit::Stack& stack);
-  // After that.
-  void run_without_plugin(torch::jit::Stack& stack);
+  // After that; `reason`: why the plugin does not.
+  void run_without_plugin(torch::jit::Stack& stack, Reason reason);
 
   // For TypedKernel, which does the commonest calls without boxing.
   const OperatorFacts& facts() const { return facts_; }

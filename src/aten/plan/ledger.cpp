@@ -43,6 +43,9 @@ const char* reason_text(Reason reason) {
     case Reason::kKernelInputDtype: return "an argument's dtype is not among the kernel's dtypes";
     case Reason::kKernelResultDtype: return "a result's dtype is not among the kernel's dtypes";
     case Reason::kArguments: return "the plugin's kernel cannot take such arguments";
+    case Reason::kUnshaped:
+      return "neither PyTorch nor the plugin's prepare says what shape its results have";
+    case Reason::kNoStridedCopy: return "the plugin has no copy_strided, or none that takes such a copy";
   }
   return "";
 }
@@ -65,7 +68,6 @@ void LedgerAccount::count(Way way, Reason reason, uint64_t bytes, uint64_t nanos
 }
 
 void LedgerAccount::explain(const std::string& why) {
-  if (why.empty()) return;
   const std::lock_guard lock(why_lock_);
   if (why_declined_ != why) why_declined_ = why;
 }

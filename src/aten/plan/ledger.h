@@ -25,7 +25,9 @@ enum class Reason {
   kResultDtype,
   kKernelInputDtype,
   kKernelResultDtype,
-  kArguments
+  kArguments,
+  kUnshaped,
+  kNoStridedCopy
 };
 
 const char* way_name(Way way);
@@ -50,7 +52,7 @@ class LedgerAccount {
   LedgerAccount& operator=(const LedgerAccount&) = delete;
 
   void count(Way way, Reason reason, uint64_t bytes, uint64_t nanoseconds);
-  // Why the plugin declined a call, in its words; the latest count. Nothing is said by nothing.
+  // Why the plugin declined a call, in its words, of which there may be none; the latest call counts.
   void explain(const std::string& why);
   // Why a call was not decomposed, though the plugin would have it; the latest count.
   void explain_whole(const std::string& why);
@@ -67,7 +69,7 @@ class LedgerAccount {
     std::atomic<uint64_t> nanoseconds{0};
   };
   static constexpr size_t kWays = 5;
-  static constexpr size_t kReasons = 8;
+  static constexpr size_t kReasons = 10;
 
   std::string op_;
   mutable SpinLock why_lock_;  // guards

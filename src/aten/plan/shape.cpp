@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/ops/clamp_min_ops.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
@@ -169,6 +170,15 @@ std::optional<CallShape> shape_without_running(const OperatorFacts& facts, Argum
   } catch (const c10::NotImplementedError&) {
     return std::nullopt;
   }
+}
+
+std::vector<int64_t> iterated_strides(Arguments arguments) {
+  at::TensorIteratorConfig config;
+  config.set_check_mem_overlap(false).check_all_same_dtype(false).check_all_same_device(false);
+  config.declare_static_dtype_and_device(at::kByte, at::kMeta).add_owned_output(at::Tensor());
+  for (const c10::IValue& value : arguments)
+    for_each_tensor(value, [&](const at::Tensor& tensor) { config.add_owned_const_input(to_meta(tensor)); });
+  return config.build().output().strides().vec();
 }
 
 bool is_shaping() { return shaping; }

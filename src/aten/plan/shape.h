@@ -75,6 +75,10 @@ CallShape shape_any(const OperatorFacts& facts, Arguments arguments, const Strea
 // The same without running anything; nothing if PyTorch cannot tell so. Throws what PyTorch refuses.
 std::optional<CallShape> shape_without_running(const OperatorFacts& facts, Arguments arguments);
 
+// The strides of a new output of PyTorch's loop over the elements of such tensors, as the CPU's pointwise
+// kernels have it. Its meta kernels in Python differ where the tensors have unlike strides.
+std::vector<int64_t> iterated_strides(Arguments arguments);
+
 // Whether the calling thread is inside a ShapingScope: an operator asked to fill outputs leaves them as they
 // are.
 bool is_shaping();

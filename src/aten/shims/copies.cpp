@@ -148,7 +148,7 @@ bool copy_by_any(const at::Tensor& to, const at::Tensor& from) {
 // The CPU's copy_ on borrowed or staged memory: converts, broadcasts, resolves whatever there is.
 void copy_on_host(const at::Tensor& to, const at::Tensor& from) {
   torch::jit::Stack stack{to, from, false};
-  copy_kernel().run_without_plugin(stack);
+  copy_kernel().run_without_plugin(stack, Reason::kNoStridedCopy);
 }
 
 void copy_within_device(const at::Tensor& to, const at::Tensor& from) {

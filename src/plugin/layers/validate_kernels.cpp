@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plugin/host.h"
+#include "plugin/layers/validate_host_results.h"
 #include "plugin/layers/validate_messages.h"
 
 namespace torchplug::plugin::validation {
@@ -126,6 +127,18 @@ void check_results(const plug_kernel& kernel, const plug_call& call, const std::
   }
 }
 
+bool is_unshaped(const plug_value& result) { return result.tag == PLUG_NONE; }
+
+// `any` is given results that PyTorch cannot shape, all of them PLUG_NONE, for its `prepare` to shape.
+void check_shaped(const plug_kernel& kernel, const plug_call& call) {
+  if (kernel.schema != nullptr || (kernel.accepts & PLUG_SHAPES_OUTPUT) != 0 || call.result_count == 0)
+    return;
+  if (!std::all_of(call.results, call.results + call.result_count, is_unshaped)) return;
+  violate(Rule::kKernelResult, "prepare of `any` returned PLUG_OK for " + std::string(call.name) +
+                                   " and left result 0, which PyTorch cannot shape, without a shape. Call "
+                                   "host->output, or return PLUG_UNSUPPORTED.");
+}
+
 void check_given(State& state, const plug_kernel& kernel, const plug_call& call) {
   const char* title = title_of(kernel, call);
   state.check_device(title, call.device);
@@ -149,7 +162,11 @@ plug_status check_host_kernel(State& state, const plug_kernel& kernel, const plu
   for_each_tensor(call.results, call.result_count, check);
   check_accepted(kernel, call);
   take_plugin_error();
-  return state.check_status(kernel.schema, kernel.fn(&call), /*is_query=*/false);
+  GuardedResults results(call);
+  const plug_status status = kernel.fn(&results.call());
+  const std::string wrong = results.settle();
+  if (!wrong.empty()) violate(Rule::kRedZone, std::string(kernel.schema) + " " + wrong + ".");
+  return state.check_status(kernel.schema, status, /*is_query=*/false);
 }
 
 }  // namespace
@@ -195,6 +212,7 @@ plug_status check_prepare(State& state, const plug_kernel& kernel, const plug_ca
   const plug_status status = kernel.prepare(&call, kept);
   if (status == PLUG_OK) {
     check_results(kernel, call, before);
+    check_shaped(kernel, call);
     if (*kept != nullptr) state.kernel_states.add(*kept);
   }
   return state.check_status("prepare", status, /*is_query=*/false);

@@ -63,7 +63,8 @@ constexpr RuleText kRules[] = {
     {"VALIDATE-sync-early",
      "the plugin says that work is done while a host function before it has not ended"},
     {"VALIDATE-release-late", "a sync returns before the arguments of host functions have been released"},
-    {"VALIDATE-red-zone", "something wrote behind the end of an allocation"},
+    {"VALIDATE-red-zone",
+     "something wrote behind the end of an allocation, or a kernel beside a result in host memory"},
     {"VALIDATE-leak", "something was not released before the process ended"},
 };
 static_assert(std::size(kRules) == static_cast<size_t>(Rule::kLeak) + 1);
