@@ -51,6 +51,14 @@ Function* exported(const std::string& path, const char* name) {
   return reinterpret_cast<Function*>(symbol);
 }
 
+// The module's kernel whose schema begins so.
+inline const plug_kernel& kernel_named(const plugin::Module& module, std::string_view schema_start) {
+  for (const plug_kernel& kernel : module.kernels) {
+    if (std::string_view(kernel.schema).starts_with(schema_start)) return kernel;
+  }
+  throw std::runtime_error("there is no kernel " + std::string(schema_start));
+}
+
 // What `body` throws, without the backtrace; "" if it does not throw. Another type than Error fails
 // the test.
 template <class Error = c10::Error>

@@ -157,8 +157,9 @@ TEST(Trace, while_a_stream_captures_nothing_is_read) {
     plug_capture capture = nullptr;
     ASSERT_EQ(runtime.stream_create(0, 0, &stream), PLUG_OK);
     Call call(module);
-    const plug_kernel& relu = module.kernels.at(0);
+    const plug_kernel& relu = kernel_named(module, "aten::relu(");
     call.call.stream = stream;
+    call.call.compute = PLUG_F32;
     ASSERT_EQ(runtime.capture_begin(0, stream, PLUG_CAPTURE_GLOBAL), PLUG_OK);
     EXPECT_EQ(relu.fn(&call.of(relu, "aten::relu")), PLUG_OK);
     ASSERT_EQ(runtime.capture_end(0, stream, &capture), PLUG_OK);

@@ -151,12 +151,7 @@ TEST(Validate, a_kernel_leaves_the_tag_of_a_number_as_it_is) {
 
 TEST(Validate, a_kernel_is_given_memory_that_lives) {
   on_validated_sim([](const plug_runtime& runtime) {
-    const Module& module = load_module(SIM_LIBRARY);
-    const auto is_relu = [](const plug_kernel& kernel) {
-      return std::string(kernel.schema).starts_with("aten::relu(");
-    };
-    const auto relu = std::find_if(module.kernels.begin(), module.kernels.end(), is_relu);
-    ASSERT_NE(relu, module.kernels.end());
+    const plug_kernel& relu = kernel_named(load_module(SIM_LIBRARY), "aten::relu(");
     void* base = allocate(runtime, 40);
     void* other = allocate(runtime, 40);
     const int64_t strides[] = {1};
@@ -170,11 +165,12 @@ TEST(Validate, a_kernel_is_given_memory_that_lives) {
       result.as.tensors = &out;
       plug_call made{};
       made.size = sizeof made;
-      made.user = relu->user;
+      made.user = relu.user;
+      made.compute = PLUG_F32;
       made.args = &argument;
       made.results = &result;
       made.arg_count = made.result_count = 1;
-      return relu->fn(&made);
+      return relu.fn(&made);
     };
     EXPECT_EQ(call(10), PLUG_OK);
     expect_refused(runtime.mem_free(0, base), "free-in-use");
