@@ -62,11 +62,9 @@ struct Rounding {
 plug_status read_operands(const plug::Call& call, std::size_t count, const plug_tensor* const* tensors,
                           const plug_dtype* dtypes, Rounding rounding, Operands& operands);
 
-// Whether more time would go into finding rows than into their elements.
-inline bool has_short_rows(const plug_loop& loop) {
-  constexpr std::int64_t kShort = 32, kFew = 256;
-  return loop.count > kFew && loop.sizes[loop.ndim - 1] < kShort;
-}
+// Whether PyTorch goes over such rows faster: short ones, and many elements that do not lie one behind the
+// other.
+bool is_better_borrowed(const Operands& operands, std::size_t count, const plug_dtype* dtypes);
 
 // Operands that are not dense.
 template <class Op, class R, class... Ins>
@@ -181,7 +179,9 @@ plug_status elementwise(const plug::Call& call, const char* name, Layouts layout
   if (layouts == Layouts::kDense) {
     return declined("with this alpha PyTorch rounds otherwise where elements do not lie in a row");
   }
-  if (has_short_rows(operands.loop)) return declined("PyTorch is faster where rows are this short");
+  if (is_better_borrowed(operands, std::size(tensors), kDtypes)) {
+    return declined("PyTorch is faster where rows are short or have gaps");
+  }
   launch_kept(call, name, std::make_unique<StridedElements<Op, R, Ins...>>(operands, op));
   return PLUG_OK;
 }

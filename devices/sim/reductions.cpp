@@ -61,8 +61,8 @@ struct Most {
 template <class Fold, class T, class R>
 class Reduction {
   using A = typename Fold::Accumulator;
-  static constexpr std::int64_t kLanes = 32;     // accumulators of one run, so that additions overlap
-  static constexpr std::int64_t kColumns = 256;  // accumulators of neighbours
+  static constexpr std::int64_t kLanes = 32;      // accumulators of one run, so that additions overlap
+  static constexpr std::int64_t kColumns = 1024;  // accumulators of neighbours
   static constexpr std::int64_t kPart = 16384;
 
  public:
@@ -160,6 +160,18 @@ class Reduction {
       A lanes[kLanes];
       for (A& lane : lanes) lane = Fold::start();
       std::int64_t i = 0;
+      // Sixteen float32 are added up before they are widened, which costs more than the sum.
+      if constexpr (std::is_same_v<T, float> && std::is_same_v<Fold, Total<double>>) {
+        constexpr std::int64_t kSteps = 16;
+        for (; i + kSteps * kLanes <= count; i += kSteps * kLanes) {
+          float narrow[kLanes] = {};
+          for (std::int64_t step = 0; step < kSteps; ++step) {
+            for (std::int64_t lane = 0; lane < kLanes; ++lane)
+              narrow[lane] += elements[i + step * kLanes + lane];
+          }
+          for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(narrow[lane]);
+        }
+      }
       for (; i + kLanes <= count; i += kLanes) {
         for (std::int64_t lane = 0; lane < kLanes; ++lane)
           lanes[lane] = Fold::step(lanes[lane], elements[i + lane]);
@@ -203,16 +215,17 @@ class Reduction {
   std::vector<A> partial_;  // of part p and result i at p * results + i
 };
 
-// Whether more time would go into finding elements than into adding them up: neither what becomes one result
-// nor what becomes neighbours lies in a row that is worth it.
-bool has_short_runs(const plug_reduction& loops) {
-  constexpr std::int64_t kShortRun = 512, kShortRow = 32, kFew = 1024;
-  const std::int64_t run = loops.reduced.sizes[loops.reduced.ndim - 1];
-  const std::int64_t row = loops.kept.sizes[loops.kept.ndim - 1];
-  const bool is_dense = std::abs(loops.reduced.strides[loops.reduced.ndim - 1][0]) <=
-                        std::abs(loops.kept.strides[loops.kept.ndim - 1][1]);
-  const bool is_short = is_dense ? run < kShortRun : row < kShortRow;
-  return loops.kept.count * loops.reduced.count > kFew && is_short;
+// Whether PyTorch is faster: with very many elements, or where neither what becomes one result nor what
+// becomes neighbours lies in a row that is worth finding.
+bool is_better_borrowed(const plug_reduction& loops) {
+  constexpr std::int64_t kShortRun = 512, kShortRow = 32, kFew = 1024, kMost = 1 << 20;
+  const plug_loop &kept = loops.kept, &reduced = loops.reduced;
+  const std::int64_t count = kept.count * reduced.count;
+  const bool lies_in_runs =
+      std::abs(reduced.strides[reduced.ndim - 1][0]) <= std::abs(kept.strides[kept.ndim - 1][1]);
+  const bool is_short =
+      lies_in_runs ? reduced.sizes[reduced.ndim - 1] < kShortRun : kept.sizes[kept.ndim - 1] < kShortRow;
+  return count > kMost || (count > kFew && is_short);
 }
 
 template <class T, class R, class Fold>
@@ -224,7 +237,8 @@ plug_status reduce(const plug::Call& call, const char* name, const plug::Tensor&
   if (plug_reduction_make(&loops, 1, 1, tensors, &dims, 0) != PLUG_OK) {
     return declined("the kernel cannot reduce these dims");
   }
-  if (has_short_runs(loops)) return declined("PyTorch is faster where so few elements lie in a row");
+  if (is_better_borrowed(loops))
+    return declined("PyTorch is faster with this many elements, or so few in a row");
   launch_kept(call, name, std::make_unique<Reduction<Fold, T, R>>(loops, fold));
   return PLUG_OK;
 }

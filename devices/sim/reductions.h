@@ -1,6 +1,6 @@
 #pragma once
-// Operators that make one element of many. Sums are added up in float64 or int64, in an order that depends on
-// the shape alone, so that a result is the same with any number of threads.
+// Operators that make one element of many. Sums are added up in float64 or int64, float32 by sixteens first,
+// in an order that depends on the shape alone, so that a result is the same with any number of threads.
 
 #include <optional>
 

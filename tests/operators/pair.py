@@ -10,7 +10,14 @@ from torch.testing._internal.common_device_type import toleranceOverride
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
 from .compare import Differs, Expectation, Tolerance, compare, compare_all
-from .exceptions import HOST_ARGUMENTS, HOST_WRONG, OTHER_COMPOSITION, OTHER_FORMULA, UNDETERMINED
+from .exceptions import (
+    AMPLIFIES,
+    HOST_ARGUMENTS,
+    HOST_WRONG,
+    OTHER_COMPOSITION,
+    OTHER_FORMULA,
+    UNDETERMINED,
+)
 from .places import Place
 
 HOST = Place()
@@ -53,6 +60,8 @@ class Case:
         """PyTorch's own tolerance for this operator, asked for when its default is too strict."""
         if self.dtype in HALF and self.operator in OTHER_FORMULA:
             return Tolerance(*OTHER_FORMULA[self.operator])
+        if self.dtype == torch.float32 and self.operator in AMPLIFIES:
+            return Tolerance(*AMPLIFIES[self.operator])
         found = [
             override.d[self.dtype]
             for info in self.op.decorators
