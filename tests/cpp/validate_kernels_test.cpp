@@ -1,7 +1,6 @@
 // What the validate layer finds of misuse of kernels by the core, and of kernels that break their promises;
 // here done by hand.
 
-
 #include "tensors.h"
 #include "validated.h"
 
