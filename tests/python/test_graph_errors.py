@@ -26,8 +26,14 @@ FORBIDDEN = {
     "device_synchronize": (lambda module, x: module.synchronize(), "cannot be synchronised"),
     "to_cpu": (lambda module, x: x.cpu(), "(?i)copy to the host.*pinned"),
     "from_cpu": (lambda module, x: x.copy_(torch.zeros(4)), "(?i)copy from the host.*pinned"),
-    "nonzero": (lambda module, x: x.nonzero(), "aten::nonzero.*(depends on data|known only when it runs)"),
-    "mask": (lambda module, x: x[x > 0], r"aten::(nonzero|index).*(depends on data|known only when it runs)"),
+    "nonzero": (
+        lambda module, x: x.nonzero(),
+        "aten::nonzero.*(depends on data|known only when it runs)",
+    ),
+    "mask": (
+        lambda module, x: x[x > 0],
+        r"aten::(nonzero|index).*(depends on data|known only when it runs)",
+    ),
     "unplanned": (
         lambda module, x: torch.special.bessel_j0(x.reshape(2, 2)),
         "bessel_j0.*Run the step once before capturing it, so that every operator has a plan",
