@@ -1,7 +1,8 @@
-"""Operators that make tensors out of none, under PyTorch's FakeTensor.
+"""Calls of plugins' operators without a tensor, under PyTorch's FakeTensor.
 
-FakeTensor takes each of them for one of PyTorch's factories and gives it a device, for which a plugin's operator has no
-argument (PyTorch 2.11 to 2.13). What they make is on the CPU.
+FakeTensor takes an operator that makes a tensor out of none for one of PyTorch's factories and gives it a device, for
+which a plugin's operator has no argument; for other calls without a tensor it finds no device (PyTorch 2.11 to 2.13).
+They run on the host, and what they make is on the CPU.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ def install() -> None:
 
 
 def _install(fake_impls: ModuleType) -> None:
-    fake_impls.op_implementations_checks.insert(0, (_is_own, _run))
+    fake_impls.op_implementations_checks.insert(0, (_may_lack_tensors, _run))
 
 
-def _is_own(operator: Any) -> bool:
+def _may_lack_tensors(operator: Any) -> bool:
     from torchplug import _C
 
-    return operator.namespace != "aten" and _C.is_own_without_tensors(operator.name())
+    return operator.namespace != "aten" and _C.may_own_lack_tensors(operator.name())
 
 
 def _run(mode: Any, operator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -34,7 +35,9 @@ def _run(mode: Any, operator: Any, *args: Any, **kwargs: Any) -> Any:
     from torch._subclasses import fake_tensor
     from torch.utils import _pytree
 
-    if not operator.has_kernel_for_dispatch_key(torch._C.DispatchKey.Meta):
+    given = _pytree.tree_leaves((args, kwargs))
+    has_shapes = operator.has_kernel_for_dispatch_key(torch._C.DispatchKey.Meta)
+    if not has_shapes or any(isinstance(value, torch.Tensor) for value in given):
         return NotImplemented
     with fake_tensor.in_kernel_invocation_manager(mode):
         made = operator(*args, **kwargs)

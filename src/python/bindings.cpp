@@ -188,7 +188,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("activate", &activate, NoGil());
   module.def("activate_later", &activate_later, NoGil());
   module.def("load_operators", &load_operators, NoGil());
-  module.def("is_own_without_tensors", &is_own_without_tensors);
+  module.def("may_own_lack_tensors", &may_own_lack_tensors);
   module.def("describe_operators",
              [](const std::string& path) { return describe_module(load_module(path)); });
   module.def("plugin_name", &device_name_at, NoGil());

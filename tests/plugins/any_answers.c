@@ -1,9 +1,7 @@
 /* A device whose kernel for any operator computes nothing and answers as the option
 ** any_answers.how says. "takes": it takes every pointwise operator. "declines": it
-*declines
-** all. "prepares_none": its `prepare` declines all. "shapes_none": its `prepare` is
-*content
-** with all, and shapes nothing. */
+** declines all. "prepares_none": its `prepare` declines all. "shapes_none": its
+** `prepare` is content with all, and shapes nothing. */
 #include "base.h"
 
 static plug_status take(const plug_call *call) {

@@ -1,8 +1,7 @@
-/* A synchronous device with one kernel for any operator: a dozen of them by name, in the
-** form they are called, of tensors of any strides. It counts what it was asked. With
-** anything.listed set, relu is also in the list, for float32; with anything.shapes set,
-*`any`
-** shapes results itself, and does nonzero. */
+/* A synchronous device with one kernel for any operator: a dozen of them by name, in
+** the form they are called, of tensors of any strides. It counts what it was asked.
+** With anything.listed set, relu is also in the list, for float32; with
+** anything.shapes set, `any` shapes results itself, and does nonzero. */
 #include <math.h>
 #include <stdio.h>
 

@@ -219,11 +219,11 @@ void add_own_device_kernels(const Module& module) {
   for (const auto& own : libraries().at(&module)) add_device_kernel(*own);
 }
 
-bool is_own_without_tensors(const std::string& name) {
+bool may_own_lack_tensors(const std::string& name) {
   const std::lock_guard lock(libraries_lock);
   for (const auto& [module, operators] : libraries()) {
     for (const auto& own : operators) {
-      if (own->name == name) return !own->takes_tensors;
+      if (own->name == name) return !own->takes_tensors || own->may_lack_tensors();
     }
   }
   return false;

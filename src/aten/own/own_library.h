@@ -26,7 +26,8 @@ void add_own_device_kernels(const Module& module);
 // What has been defined, in the order of the plugin's list.
 std::vector<OwnOperatorEntry> own_operators(const Module& module);
 
-// Whether "acme::noise" is an operator that some plugin has defined, and takes no tensors.
-bool is_own_without_tensors(const std::string& name);
+// Whether "acme::noise" is an operator that some plugin has defined, of which there may be calls without a
+// tensor.
+bool may_own_lack_tensors(const std::string& name);
 
 }  // namespace torchplug::aten

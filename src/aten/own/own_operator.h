@@ -36,7 +36,7 @@ struct OwnOperator {
   bool accepts(uint64_t bit) const { return (kernel.accepts & bit) != 0; }
   // Whether the result is a new tensor, or a list of new ones: neither an argument nor a number.
   bool is_new(size_t result) const;
-  // Whether there may be calls without a tensor, though the schema has some.
+  // Whether there may be calls without a tensor though the schema has some.
   bool may_lack_tensors() const;
   // Whether the shapes of all results can be told without running the kernel.
   bool has_shapes() const;
