@@ -105,7 +105,7 @@ uint64_t layout_bits(const c10::TensorImpl& tensor) {
 uint64_t PlanKey::context_word() {
   static const at::Context& context = at::globalContext();
   return static_cast<uint64_t>(c10::get_default_dtype_as_scalartype()) |
-         bit(context.deterministicAlgorithms(), 8);
+         bit(context.deterministicAlgorithms(), kDeterministicPlace);
 }
 
 PlanKey::PlanKey(Arguments arguments, Numbers numbers, const std::vector<bool>& is_number, KeyOf of)
@@ -127,11 +127,15 @@ uint64_t PlanKey::hash_of_words() const {
   return hash;
 }
 
-void PlanKey::add_kind(const c10::TensorImpl& tensor, c10::Device device) {
+void PlanKey::add_kind(const c10::TensorImpl& tensor) {
+  const c10::Device device = tensor.device();
+  const c10::ScalarType type = c10::typeMetaToScalarType(tensor.dtype());
+  const auto dimensions = static_cast<size_t>(tensor.dim());
   uint64_t* word = add_room(2);
-  word[0] = tensor_word(tensor, device) | layout_bits(tensor);
+  word[0] = tensor_word(tensor, type, device, dimensions) | layout_bits(tensor);
   word[1] = tensor.key_set().raw_repr();
-  note_place(tensor, device);
+  dtypes_ |= dtype_bit(type);
+  note_place(device, dimensions);
 }
 
 void PlanKey::add_text(std::string_view text) {
@@ -168,7 +172,7 @@ void PlanKey::add(bool value) { push(kBool | static_cast<uint64_t>(value) << 8);
 void PlanKey::add_number(uint64_t kind, double value) {
   if (numbers_ == Numbers::kRange) {
     const double magnitude = std::abs(value);
-    const bool fits = magnitude <= (has_narrow_ ? kLimits[0] : kWide);
+    const bool fits = magnitude <= (has_narrow() ? kLimits[0] : kWide);
     push(fits ? kind : kind | range_of(magnitude) << 16 | bit(value < 0, 15));
     return;
   }
