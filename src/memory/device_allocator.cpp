@@ -100,7 +100,7 @@ C10_NOINLINE Block* allocate_or_reclaim(DeviceMemory& memory, const Stream& stre
 
 // The usual way is short and calls nothing: what is rare is out of line, here and below, which spares the
 // usual one a fifth of its instructions, spent on keeping registers.
-Block* allocate_block(const Stream& stream, size_t bytes) {
+C10_ALWAYS_INLINE Block* allocate_block(const Stream& stream, size_t bytes) {
   ensure_open(stream.device());
   DeviceMemory& memory = memory_of(stream.device());
   Block* block = memory.allocate_cached(stream, bytes);
@@ -128,6 +128,23 @@ C10_NOINLINE c10::Storage create_storage(c10::StorageImplCreateHelper create, c1
   const c10::DeviceGuard guard(data.device());
   return c10::Storage(create(kInBytes, static_cast<int64_t>(bytes), std::move(data),
                              &DeviceAllocator::instance(), resizable));
+}
+
+C10_ALWAYS_INLINE c10::DataPtr new_data(const Stream& stream, size_t bytes) {
+  const c10::Device device(kDeviceType, stream.device());
+  if (C10_UNLIKELY(bytes == 0)) {
+    ensure_open(stream.device());
+    return {nullptr, nullptr, &free_nothing, device};
+  }
+  Block* block = allocate_block(stream, bytes);
+  return {block->address, block, &detail::free_block, device};
+}
+
+C10_ALWAYS_INLINE c10::Storage new_storage(c10::DataPtr&& data, size_t bytes, bool resizable) {
+  const auto create = c10::GetStorageImplCreate(kDeviceType);
+  if (C10_UNLIKELY(create != nullptr)) return create_storage(create, std::move(data), bytes, resizable);
+  return c10::make_intrusive<c10::StorageImpl>(kInBytes, static_cast<int64_t>(bytes), std::move(data),
+                                               &DeviceAllocator::instance(), resizable);
 }
 
 // The block that a DataPtr lies in, whoever made the DataPtr; null if there is none.
@@ -163,24 +180,15 @@ c10::DataPtr DeviceAllocator::allocate(size_t bytes) {
 }
 
 c10::DataPtr DeviceAllocator::allocate_on(const Stream& stream, size_t bytes) {
-  const c10::Device device(kDeviceType, stream.device());
-  if (C10_UNLIKELY(bytes == 0)) {
-    ensure_open(stream.device());
-    return {nullptr, nullptr, &free_nothing, device};
-  }
-  Block* block = allocate_block(stream, bytes);
-  return {block->address, block, &detail::free_block, device};
+  return new_data(stream, bytes);
 }
 
 c10::Storage DeviceAllocator::allocate_storage(const Stream& stream, size_t bytes) {
-  return make_storage(instance_->allocate_on(stream, bytes), bytes, /*resizable=*/true);
+  return new_storage(new_data(stream, bytes), bytes, /*resizable=*/true);
 }
 
 c10::Storage DeviceAllocator::make_storage(c10::DataPtr data, size_t bytes, bool resizable) {
-  const auto create = c10::GetStorageImplCreate(kDeviceType);
-  if (C10_UNLIKELY(create != nullptr)) return create_storage(create, std::move(data), bytes, resizable);
-  return c10::make_intrusive<c10::StorageImpl>(kInBytes, static_cast<int64_t>(bytes), std::move(data),
-                                               instance_, resizable);
+  return new_storage(std::move(data), bytes, resizable);
 }
 
 void DeviceAllocator::copy_data(void* dest, const void* src, size_t bytes) const {
