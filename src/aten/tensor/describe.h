@@ -19,8 +19,6 @@ inline plug_mem memory_of(const c10::TensorImpl& tensor, const c10::StorageImpl&
 }
 
 // A tensor of the device, or a single number on the host, in plug.h's terms. Borrows its sizes and strides.
-// Not inline: among all that surrounds it there, it would keep half of what it reads on the stack, 40
-// instructions a tensor.
 void describe(const c10::TensorImpl& tensor, plug_tensor& described);
 inline plug_tensor describe(const at::TensorBase& tensor) {
   plug_tensor described;
