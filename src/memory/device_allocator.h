@@ -45,6 +45,8 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   // A storage of the class that an extension has asked for (c10::SetStorageImplCreate), else of PyTorch's
   // own.
   static c10::Storage make_storage(c10::DataPtr data, size_t bytes, bool resizable);
+  // A resizable one, of new memory.
+  static c10::Storage allocate_storage(const Stream& stream, size_t bytes);
   c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
   void copy_data(void* dest, const void* src, size_t bytes) const override;
 

@@ -74,6 +74,7 @@ BoundKernel::BoundKernel(Binding binding, const Module& module)
       checks_arguments_(!binding_.unknown_arguments.empty() ||
                         std::find(binding_.needs_value.begin(), binding_.needs_value.end(), true) !=
                             binding_.needs_value.end()),
+      multiplies_(!planner_.is_pointwise()),
       takes_all_(!checks_arguments_ && takes_arguments_as_they_are(binding_)),
       needs_room_(needs_room(binding_)) {}
 
@@ -99,6 +100,7 @@ std::shared_ptr<const BoundPlan> BoundKernel::find_plan(Arguments arguments, con
   if (known == nullptr) known = plans_.peek(key);
   if (C10_LIKELY(known != nullptr)) return plans_.own(*known);
   std::shared_ptr<BoundPlan> plan = planner_.make(arguments, stream);
+  if (key.is_deterministic()) plan->flags = PLUG_CALL_DETERMINISTIC;
   const bool is_asked = plan->refusal == Reason::kNone && !plan->is_empty;
   if (is_asked && binding_.kernel->prepare != nullptr) prepare_plan(arguments, *plan, stream);
   learn_kind(arguments, *plan);
@@ -147,8 +149,7 @@ void BoundKernel::prepare_plan(Arguments arguments, BoundPlan& plan, const Strea
   KernelCall call(target_, plan, stream, given.values.results());
   void* state = nullptr;
   take_plugin_error();
-  const plug_status status =
-      call.prepare(given.values.arguments(), call_flags(!planner_.is_pointwise()), &state);
+  const plug_status status = call.prepare(given.values.arguments(), flags_of(plan), &state);
   if (status == PLUG_UNSUPPORTED && target_.may_decline) {
     plan.refusal = Reason::kDeclined;
     plan.why = take_plugin_error();
@@ -172,6 +173,7 @@ void BoundKernel::learn_kind(Arguments arguments, const BoundPlan& plan) {
   if (common == nullptr || !plan.outputs[0].looks_like(*common)) return;
   auto kind = std::make_shared<BoundKind>();
   kind->dtype = plan.outputs[0].dtype;
+  kind->flags = plan.flags;
   kind->compute = plan.compute;
   kind->number_dtype = plan.number_dtype;
   kinds_.insert(PlanKey(arguments, facts.numbers, facts.is_number, KeyOf::kKind), std::move(kind));
@@ -181,6 +183,7 @@ void BoundKernel::note_unplanned(const PlanKey& key, const at::Tensor& output, c
   if (!unplanned_.has_met(key)) return;
   auto plan = std::make_shared<BoundPlan>();
   plan->is_direct = true;
+  plan->flags = kind.flags;
   plan->compute = kind.compute;
   plan->number_dtype = kind.number_dtype;
   plan->outputs.push_back(OutputShape::of(output));
@@ -188,17 +191,14 @@ void BoundKernel::note_unplanned(const PlanKey& key, const at::Tensor& output, c
   plans_.insert(key, std::move(plan));
 }
 
-Reason BoundKernel::run_direct(std::span<const plug_value> arguments, std::span<plug_value> results,
-                               const AlikeCalls& alike, const Stream& stream,
-                               const at::Generator& generator) const {
-  KernelCall call(target_, alike, stream, results);
-  if (C10_UNLIKELY(generator.defined())) call.set_generator(generator);
-  return run_kernel(call, arguments, alike, stream);
-}
-
 Reason BoundKernel::decline(const std::string& why) const {
   if (account_ != nullptr && !(is_second_ && why.empty())) account_->explain(why);
   return Reason::kDeclined;
+}
+
+uint64_t BoundKernel::flags_of(const AlikeCalls& alike) const {
+  // How precise a product is does not concern operators that multiply nothing by nothing else.
+  return multiplies_ ? alike.flags | precision_flags() : alike.flags;
 }
 
 // PLUG_UNSUPPORTED is remembered.
@@ -207,10 +207,21 @@ Reason BoundKernel::run_kernel(KernelCall& call, std::span<const plug_value> arg
   if (any_capture() && emulates_capture(stream.device()) && alike.was_declined && is_capturing(stream)) {
     return Reason::kDeclined;
   }
-  if (C10_LIKELY(call.run(arguments, call_flags(!planner_.is_pointwise())) != PLUG_UNSUPPORTED))
-    return Reason::kNone;
+  if (C10_LIKELY(call.run(arguments, flags_of(alike)) != PLUG_UNSUPPORTED)) return Reason::kNone;
+  return note_declined(call, alike);
+}
+
+Reason BoundKernel::note_declined(const KernelCall& call, const AlikeCalls& alike) const {
   alike.was_declined = true;
   return decline(call.take_reason());
+}
+
+Reason BoundKernel::run_direct(std::span<const plug_value> arguments, std::span<plug_value> results,
+                               const AlikeCalls& alike, const Stream& stream,
+                               const at::Generator& generator) const {
+  KernelCall call(target_, alike, stream, results);
+  if (C10_UNLIKELY(generator.defined())) call.set_generator(generator);
+  return run_kernel(call, arguments, alike, stream);
 }
 
 Reason BoundKernel::run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan,

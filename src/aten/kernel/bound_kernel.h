@@ -80,8 +80,10 @@ class BoundKernel {
   void learn_kind(Arguments arguments, const BoundPlan& plan);
   Reason decline(const std::string& why) const;
   Reason run_direct_boxed(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
-  Reason run_kernel(KernelCall& call, std::span<const plug_value> arguments, const AlikeCalls& alike,
-                    const Stream& stream) const;
+  inline uint64_t flags_of(const AlikeCalls& alike) const;
+  C10_NOINLINE Reason note_declined(const KernelCall& call, const AlikeCalls& alike) const;
+  inline Reason run_kernel(KernelCall& call, std::span<const plug_value> arguments, const AlikeCalls& alike,
+                           const Stream& stream) const;
   Reason run_prepared(torch::jit::Stack& stack, const BoundPlan& plan, const Stream& stream) const;
   void give(Arguments arguments, const BoundPlan& plan, const Stream& stream, Given& given) const;
   void give_arguments(Arguments arguments, const BoundPlan& plan, const Stream& stream, Given& given) const;
@@ -112,6 +114,7 @@ class BoundKernel {
   KernelTarget target_;
   size_t argument_count_;
   bool checks_arguments_;  // some have to have, or not to have, a certain value
+  bool multiplies_;        // it may multiply tensors, which may be asked to lose precision
   bool takes_all_;         // the kernel's arguments are the operator's, in order, and only read
   bool needs_room_;        // more tensors than KernelArguments has room for in place
   LedgerAccount* account_ = nullptr;

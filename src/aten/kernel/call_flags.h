@@ -9,5 +9,7 @@ namespace torchplug::aten {
 
 // `multiplies`: whether the operator may multiply tensors, which may be asked to lose precision.
 uint64_t call_flags(bool multiplies);
+// Of these, those that concern products; a plan knows the others.
+uint64_t precision_flags();
 
 }  // namespace torchplug::aten

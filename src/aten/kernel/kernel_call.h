@@ -37,6 +37,7 @@ struct AlikeCalls {
   // Whether the kernel has answered PLUG_UNSUPPORTED to one: a capture that it could only decline at the
   // replay does not ask it again.
   mutable std::atomic<bool> was_declined{false};
+  uint64_t flags = 0;                        // PLUG_CALL_* that the key tells apart
   plug_dtype compute = 0;                    // plug_call::compute
   plug_dtype number_dtype = 0;               // what single numbers on the host are converted to; 0: nothing
   std::shared_ptr<const KernelState> state;  // null: the kernel keeps none

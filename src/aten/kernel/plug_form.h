@@ -36,7 +36,7 @@ inline plug_value tagged_integer(int32_t tag, int64_t number) {
 
 inline plug_value plug_form(const at::Tensor& tensor, plug_tensor& room) {
   if (!tensor.defined()) return plug_value{};
-  room = describe(tensor);
+  describe(*tensor.unsafeGetTensorImpl(), room);
   plug_value value = tagged(PLUG_VALUE_TENSOR);
   value.as.tensors = &room;
   return value;

@@ -95,7 +95,7 @@ class TypedKernel<Return(Args...)> {
 
   // The output of a call without a plan, as far as it can be told without running it; undefined if not. In
   // place it is the argument.
-  at::Tensor output_by_kind(const PlanKey& key, const Stream& stream, Args... args) {
+  C10_NOINLINE at::Tensor output_by_kind(const PlanKey& key, const Stream& stream, Args... args) {
     const CallKind* kind = general_->host().peek_kind(kind_of(args...));
     if (kind == nullptr) return {};
     const c10::TensorImpl* operand = common_operand(args...);
@@ -129,14 +129,19 @@ class TypedKernel<Return(Args...)> {
       if (C10_LIKELY(plan != nullptr && plan->is_direct))
         return run_direct(empty_on(stream, plan->outputs[0]), *plan, key, stream, args...);
       if (plan != nullptr) return run_boxed(key, {.bound_plan = plan}, args...);
-      const c10::TensorImpl* operand = common_operand(args...);
-      if (operand == nullptr) return run_boxed(key, {}, args...);
-      const BoundKind* kind = bound.peek_kind(kind_of(args...));
-      if (kind == nullptr) return run_boxed(key, {}, args...);
-      at::Tensor output = empty_like_on(stream, *operand, kind->dtype);
-      bound.note_unplanned(key, output, *kind);
-      return run_direct(std::move(output), *kind, key, stream, args...);
+      return run_unplanned(key, stream, args...);
     }
+  }
+
+  C10_NOINLINE Return run_unplanned(const PlanKey& key, const Stream& stream, Args... args) {
+    BoundKernel& bound = *general_->bound();
+    const c10::TensorImpl* operand = common_operand(args...);
+    if (operand == nullptr) return run_boxed(key, {}, args...);
+    const BoundKind* kind = bound.peek_kind(kind_of(args...));
+    if (kind == nullptr) return run_boxed(key, {}, args...);
+    at::Tensor output = empty_like_on(stream, *operand, kind->dtype);
+    bound.note_unplanned(key, output, *kind);
+    return run_direct(std::move(output), *kind, key, stream, args...);
   }
 
   Return run_direct(at::Tensor output, const AlikeCalls& alike, const PlanKey& key, const Stream& stream,
@@ -185,7 +190,7 @@ class TypedKernel<Return(Args...)> {
     }
   }
 
-  Return run_boxed(const PlanKey& key, const KnownCall& known, Args... args) {
+  C10_NOINLINE Return run_boxed(const PlanKey& key, const KnownCall& known, Args... args) {
     torch::jit::Stack stack = c10::impl::boxArgs<Args...>(args...);
     general_->run(stack, key, known);
     if constexpr (kInPlace) {

@@ -51,12 +51,7 @@ class PlanCache {
   const Plan* peek(const PlanKey& key) const {
     RecentPlans::Slot& slot = RecentPlans::slot_of(id_);
     if (C10_LIKELY(slot.cache == id_ && key.is(*slot.words))) return static_cast<const Plan*>(slot.plan);
-    std::shared_ptr<const Entry> entry = find_entry(key);
-    if (entry == nullptr) return nullptr;
-    const Plan* plan = entry->plan.get();
-    const auto* words = &entry->words;
-    slot = {id_, plan, words, std::move(entry)};
-    return plan;
+    return find_and_remember(key, slot);
   }
 
   // The plan that peek() has just given, for good.
@@ -82,6 +77,15 @@ class PlanCache {
     std::vector<uint64_t> words;
     std::shared_ptr<const Plan> plan;
   };
+
+  C10_NOINLINE const Plan* find_and_remember(const PlanKey& key, RecentPlans::Slot& slot) const {
+    std::shared_ptr<const Entry> entry = find_entry(key);
+    if (entry == nullptr) return nullptr;
+    const Plan* plan = entry->plan.get();
+    const auto* words = &entry->words;
+    slot = {id_, plan, words, std::move(entry)};
+    return plan;
+  }
 
   std::shared_ptr<const Plan> place(const PlanKey& key, std::shared_ptr<const Plan> plan, bool replaces) {
     auto entry = std::make_shared<const Entry>(Entry{key.words().vec(), plan});

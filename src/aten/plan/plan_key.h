@@ -47,7 +47,7 @@ class PlanKey {
   explicit PlanKey(Numbers numbers, KeyOf of = KeyOf::kCall) : numbers_(numbers), of_(of) {
     push(context_word());
   }
-  inline void add(const at::Tensor& given);
+  inline void add(const at::Tensor& tensor);
   void add(const c10::IValue& value);
   // A number that does not count by its value.
   void add(const c10::Scalar& number);
@@ -78,8 +78,10 @@ class PlanKey {
   // The device of the call's tensors, if there is just one and all tensors are on it but for single
   // numbers on the host; -1 if it takes a closer look.
   DeviceIndex device() const { return is_mixed_ ? DeviceIndex{-1} : device_; }
+  // Whether torch.use_deterministic_algorithms was on.
+  bool is_deterministic() const { return (words_[0] >> kDeterministicPlace & 1) != 0; }
   // Whether a boolean or byte tensor is among the arguments: a mask, where indices are expected.
-  bool has_mask() const { return has_mask_; }
+  inline bool has_mask() const;
   // Whether a tensor with dimensions is on the host.
   bool has_host_tensor() const { return has_host_tensor_; }
   // Whether two tensors lie on one storage.
@@ -88,17 +90,23 @@ class PlanKey {
   bool has_host_scalar() const { return has_host_scalar_; }
 
  private:
+  static constexpr int kDeterministicPlace = 8;
   static uint64_t context_word();
   uint64_t hash_of_words() const;
   uint64_t integer_word(int64_t number) const;
+  void add_tensor(const c10::TensorImpl& tensor, c10::Device device);
+  void add_unusual(const c10::TensorImpl& tensor, c10::Device device);
   void add_kind(const c10::TensorImpl& tensor, c10::Device device);
+  inline void add_looks(const c10::TensorImpl& tensor, c10::Device device, size_t dimensions, uint64_t* word);
+  inline bool shares_storage(const c10::TensorImpl& tensor) const;
+  bool has_narrow() const;
   void add_number(uint64_t kind, double value);
   void add_double(double value);
   void add_list(const c10::IValue& list);
   void push(uint64_t word) { words_.push_back(word); }
   inline uint64_t* add_room(size_t count);
-  inline void note_place(const c10::TensorImpl& tensor, c10::Device device);
-  inline void add_sharing(const c10::TensorImpl& tensor);
+  inline void note_place(c10::Device device, size_t dimensions);
+  void add_sharing(const c10::TensorImpl& tensor);
   void add_text(std::string_view text);
   template <class Optional>
   void add_optional(const Optional& value) {
@@ -118,99 +126,25 @@ class PlanKey {
   bool has_number_ = false;  // the argument before is last_number_
   Numbers numbers_;
   KeyOf of_;
+  uint64_t dtypes_ = 0;  // of the tensors met so far, a bit each
   bool is_mixed_ = false;
-  bool has_mask_ = false;
-  bool has_narrow_ = false;
   bool has_sharing_ = false;
   bool has_host_tensor_ = false;
   bool has_host_scalar_ = false;
   DeviceIndex device_ = -1;
 };
 
-// The hot part.
+constexpr uint64_t dtype_bit(c10::ScalarType type) { return uint64_t{1} << static_cast<int>(type); }
 
-// With the dispatch keys, all about a tensor but its sizes and strides.
-inline uint64_t tensor_word(const c10::TensorImpl& tensor, c10::Device device) {
-  return kTensorKind | static_cast<uint64_t>(c10::typeMetaToScalarType(tensor.dtype())) << 8 |
-         static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << 16 |
-         static_cast<uint64_t>(device.type()) << 24 |
-         static_cast<uint64_t>(tensor.is_wrapped_number()) << 32 | static_cast<uint64_t>(tensor.dim()) << 40;
-}
-
-// Of one or two bytes: it may be too small for a number.
-constexpr bool is_narrow(c10::ScalarType type) {
-  using enum c10::ScalarType;
-  constexpr uint64_t kAll = [] {
-    uint64_t bits = 0;
-    for (c10::ScalarType one : {Byte, Char, Short, UInt16, Half, BFloat16, Float8_e5m2, Float8_e4m3fn,
-                                Float8_e5m2fnuz, Float8_e4m3fnuz, Float8_e8m0fnu})
-      bits |= uint64_t{1} << static_cast<int>(one);
-    return bits;
-  }();
-  return (kAll >> static_cast<int>(type) & 1) != 0;
-}
-
-inline uint64_t byte_offset(const c10::TensorImpl& tensor) {
-  return static_cast<uint64_t>(tensor.storage_offset()) * tensor.itemsize();
-}
-
-uint64_t* PlanKey::add_room(size_t count) {
-  const size_t place = words_.size();
-  words_.resize_for_overwrite(place + count);
-  return words_.data() + place;
-}
-
-void PlanKey::add(const at::Tensor& given) {
-  const c10::TensorImpl& tensor = *given.unsafeGetTensorImpl();
-  if (C10_UNLIKELY(!given.defined())) {
+void PlanKey::add(const at::Tensor& tensor) {
+  if (C10_UNLIKELY(!tensor.defined())) {
     push(kUndefinedKind);
     return;
   }
-  const c10::Device device = tensor.device();
-  if (C10_UNLIKELY(of_ == KeyOf::kKind)) {
-    add_kind(tensor, device);
-    return;
-  }
-  const c10::IntArrayRef sizes = tensor.sizes();
-  const c10::IntArrayRef strides = tensor.strides();
-  uint64_t* word = add_room(2 + 2 * sizes.size());
-  *word++ = tensor_word(tensor, device);
-  *word++ = tensor.key_set().raw_repr();
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    *word++ = static_cast<uint64_t>(sizes[d]);
-    *word++ = static_cast<uint64_t>(strides[d]);
-  }
-  add_sharing(tensor);
-  note_place(tensor, device);
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  add_tensor(impl, impl.device());
 }
 
-void PlanKey::note_place(const c10::TensorImpl& tensor, c10::Device device) {
-  const c10::ScalarType type = c10::typeMetaToScalarType(tensor.dtype());
-  has_mask_ = has_mask_ || type == at::kBool || type == at::kByte;
-  has_narrow_ = has_narrow_ || is_narrow(type);
-  if (C10_LIKELY(device.type() == kDeviceType)) {
-    is_mixed_ = is_mixed_ || (device_ >= 0 && device_ != device.index());
-    device_ = device.index();
-  } else if (tensor.dim() > 0) {
-    is_mixed_ = true;
-    has_host_tensor_ = true;
-  } else {
-    has_host_scalar_ = true;
-  }
-}
-
-// Which of the tensors before it lies on the same memory, and how far away: operators return an
-// argument, or refuse one that overlaps another.
-void PlanKey::add_sharing(const c10::TensorImpl& tensor) {
-  const c10::StorageImpl* storage = &storage_of(tensor);
-  for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i]->unsafe_storage().unsafeGetStorageImpl() != storage) continue;
-    push(i + 1);
-    push(byte_offset(tensor) - byte_offset(*tensors_[i]));
-    has_sharing_ = true;
-    return;
-  }
-  tensors_.push_back(&tensor);
-}
+bool PlanKey::has_mask() const { return (dtypes_ & (dtype_bit(at::kBool) | dtype_bit(at::kByte))) != 0; }
 
 }  // namespace torchplug::aten

@@ -9,11 +9,6 @@ namespace {
 
 constexpr c10::DispatchKeySet kDeviceKeys{c10::DispatchKey::PrivateUse1};
 
-c10::Storage storage_on(const Stream& stream, size_t bytes) {
-  return DeviceAllocator::make_storage(DeviceAllocator::instance().allocate_on(stream, bytes), bytes,
-                                       /*resizable=*/true);
-}
-
 }  // namespace
 
 void ShapedTensorImpl::look_like(const c10::TensorImpl& other) {
@@ -60,21 +55,21 @@ DeviceTensorImpl::DeviceTensorImpl(c10::Storage&& storage, c10::ScalarType dtype
 at::Tensor empty_on(const Stream& stream, at::IntArrayRef sizes, at::IntArrayRef strides,
                     at::ScalarType dtype) {
   const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype));
-  at::Tensor tensor = at::detail::make_tensor_base<c10::TensorImpl>(storage_on(stream, bytes), kDeviceKeys,
-                                                                    c10::scalarTypeToTypeMeta(dtype));
+  at::Tensor tensor = at::detail::make_tensor_base<c10::TensorImpl>(
+      DeviceAllocator::allocate_storage(stream, bytes), kDeviceKeys, c10::scalarTypeToTypeMeta(dtype));
   tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   return tensor;
 }
 
 at::Tensor empty_on(const Stream& stream, const DeviceTensorImpl& prototype, size_t bytes) {
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
-      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, bytes), prototype)));
+      c10::make_intrusive<DeviceTensorImpl>(DeviceAllocator::allocate_storage(stream, bytes), prototype)));
 }
 
 at::Tensor empty_like_on(const Stream& stream, const c10::TensorImpl& dense, at::ScalarType dtype) {
   const size_t bytes = static_cast<size_t>(dense.numel()) * c10::elementSize(dtype);
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>(
-      c10::make_intrusive<DeviceTensorImpl>(storage_on(stream, bytes), dtype, dense)));
+      c10::make_intrusive<DeviceTensorImpl>(DeviceAllocator::allocate_storage(stream, bytes), dtype, dense)));
 }
 
 }  // namespace torchplug::aten
