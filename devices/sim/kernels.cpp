@@ -51,7 +51,6 @@ constexpr plug::Kernel kList[] = {
     plug::kernel<&amax>(PLUG_SCHEMA_AMAX, PLUG_ACCEPTS_STRIDED).with_dtypes(kNumbers),
 
     matmul(plug::kernel<&mm>(PLUG_SCHEMA_MM, PLUG_ACCEPTS_STRIDED)),
-    matmul(plug::kernel<&bmm>(PLUG_SCHEMA_BMM, PLUG_ACCEPTS_STRIDED)),
     matmul(plug::kernel<&addmm>(PLUG_SCHEMA_ADDMM, PLUG_ACCEPTS_STRIDED)),
 
     plug::kernel<&nonzero>(PLUG_SCHEMA_NONZERO, PLUG_ACCEPTS_STRIDED | PLUG_SHAPES_OUTPUT).with_dtypes(kReal),

@@ -1,7 +1,6 @@
 #include "matmul.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -11,7 +10,7 @@
 namespace torchplug::sim {
 namespace {
 
-// Of a whole batch. Up to here it is not slower than PyTorch's.
+// Up to here it is not slower than PyTorch's.
 constexpr std::int64_t kMostOperations = 16 * 16 * 16;
 constexpr std::int64_t kMostColumns = 64;  // of the result, that are computed side by side
 constexpr std::int64_t kMostDepth = 256;
@@ -26,57 +25,47 @@ struct Matrix {
   float& at(std::int64_t i, std::int64_t j) const { return data[i * row + j * column]; }
 };
 
-// result = alpha a b + beta bias, for each matrix of a batch.
+// result = alpha a b + beta bias
 struct Product {
   Matrix result, a, b, bias;
   std::int64_t rows, columns, depth;
-  std::int64_t batch = 1;
-  std::array<std::int64_t, 3> batch_strides{};  // of result, a and b
   float alpha = 1, beta = 0;
 
   void operator()() const noexcept {
-    for (std::int64_t i = 0; i < batch; ++i) multiply(i);
-  }
-
- private:
-  void multiply(std::int64_t index) const noexcept {
-    const Matrix to{result.data + index * batch_strides[0], result.row, result.column};
-    const Matrix left{a.data + index * batch_strides[1], a.row, a.column};
-    const Matrix right{b.data + index * batch_strides[2], b.row, b.column};
     run_vectorised([&]() SIM_INLINE {
       for (std::int64_t from = 0; from < columns; from += kMostColumns) {
-        multiply_columns(to, left, right, from, std::min(kMostColumns, columns - from));
+        multiply_columns(from, std::min(kMostColumns, columns - from));
       }
     });
   }
 
+ private:
   // Rows of b are brought together first, filled up to whole vectors: they are read once for each row of a.
-  SIM_INLINE void multiply_columns(const Matrix& to, const Matrix& left, const Matrix& right,
-                                   std::int64_t from, std::int64_t count) const noexcept {
+  SIM_INLINE void multiply_columns(std::int64_t from, std::int64_t count) const noexcept {
     alignas(64) float packed[kMostDepth * kMostColumns];
     const std::int64_t width = (count + kVector - 1) / kVector * kVector;
     for (std::int64_t k = 0; k < depth; ++k) {
       float* const row = packed + k * width;
-      for (std::int64_t j = 0; j < count; ++j) row[j] = right.at(k, from + j);
+      for (std::int64_t j = 0; j < count; ++j) row[j] = b.at(k, from + j);
       for (std::int64_t j = count; j < width; ++j) row[j] = 0;
     }
     for (std::int64_t j = 0; j < width; j += kVector) {
       const std::int64_t stored = std::min(kVector, count - j);
       std::int64_t i = 0;
-      for (; i + 4 <= rows; i += 4) multiply_rows<4>(to, left, packed + j, width, i, from + j, stored);
-      for (; i < rows; ++i) multiply_rows<1>(to, left, packed + j, width, i, from + j, stored);
+      for (; i + 4 <= rows; i += 4) multiply_rows<4>(packed + j, width, i, from + j, stored);
+      for (; i < rows; ++i) multiply_rows<1>(packed + j, width, i, from + j, stored);
     }
   }
 
   // Several rows at once, so that additions overlap.
   template <int kRows>
-  SIM_INLINE void multiply_rows(const Matrix& to, const Matrix& left, const float* packed, std::int64_t width,
-                                std::int64_t i, std::int64_t j, std::int64_t count) const noexcept {
+  SIM_INLINE void multiply_rows(const float* packed, std::int64_t width, std::int64_t i, std::int64_t j,
+                                std::int64_t count) const noexcept {
     HalfVector lower[kRows] = {}, upper[kRows] = {};
     for (std::int64_t k = 0; k < depth; ++k) {
       const HalfVector* const row = reinterpret_cast<const HalfVector*>(packed + k * width);
       for (int r = 0; r < kRows; ++r) {
-        const float x = left.at(i + r, k);
+        const float x = a.at(i + r, k);
         lower[r] += x * row[0];
         upper[r] += x * row[1];
       }
@@ -85,16 +74,16 @@ struct Product {
       alignas(64) float sums[kVector];
       reinterpret_cast<HalfVector*>(sums)[0] = lower[r];
       reinterpret_cast<HalfVector*>(sums)[1] = upper[r];
-      store(to, i + r, j, sums, count);
+      store(i + r, j, sums, count);
     }
   }
 
-  SIM_INLINE void store(const Matrix& to, std::int64_t i, std::int64_t from, const float* sums,
+  SIM_INLINE void store(std::int64_t i, std::int64_t from, const float* sums,
                         std::int64_t count) const noexcept {
     for (std::int64_t j = 0; j < count; ++j) {
       const float added =
           beta != 0 ? beta * bias.at(i, from + j) : 0;  // what it is not multiplied by may be NaN
-      to.at(i, from + j) = alpha * sums[j] + added;
+      result.at(i, from + j) = alpha * sums[j] + added;
     }
   }
 };
@@ -119,10 +108,6 @@ std::unique_ptr<Product> product_of(const plug::Tensor& a, const plug::Tensor& b
   product->rows = result.size(-2);
   product->columns = result.size(-1);
   product->depth = a.size(-1);
-  if (result.ndim() == 3) {
-    product->batch = result.size(0);
-    product->batch_strides = {result.stride(0), a.stride(0), b.stride(0)};
-  }
   return product;
 }
 
@@ -130,11 +115,6 @@ std::unique_ptr<Product> product_of(const plug::Tensor& a, const plug::Tensor& b
 
 plug_status mm(plug::Call& call, plug::Tensor self, plug::Tensor mat2, plug::Out result) {
   launch_kept(call, "sim::mm", product_of(self, mat2, result));
-  return PLUG_OK;
-}
-
-plug_status bmm(plug::Call& call, plug::Tensor self, plug::Tensor mat2, plug::Out result) {
-  launch_kept(call, "sim::bmm", product_of(self, mat2, result));
   return PLUG_OK;
 }
 

@@ -7,7 +7,6 @@
 namespace torchplug::sim {
 
 plug_status mm(plug::Call& call, plug::Tensor self, plug::Tensor mat2, plug::Out result);
-plug_status bmm(plug::Call& call, plug::Tensor self, plug::Tensor mat2, plug::Out result);
 plug_status addmm(plug::Call& call, plug::Tensor self, plug::Tensor mat1, plug::Tensor mat2,
                   plug::Scalar beta, plug::Scalar alpha, plug::Out result);
 

@@ -7,46 +7,15 @@
 namespace torchplug::aten {
 namespace {
 
-using Precision = at::Float32Precision;
-
-bool is_fast(Precision precision) { return precision == Precision::TF32 || precision == Precision::BF16; }
-
-// at::Context's table of precisions, which is private: an explicit instantiation may name it all the same.
-const auto& precisions_of(const at::Context& context);
-template <auto Table>
-struct ContextAccess {
-  friend const auto& precisions_of(const at::Context& context) { return context.*Table; }
-};
-template struct ContextAccess<&at::Context::fp32_precision>;
-
-// What float32Precision says of the CPU library's matmul, read where at::Context keeps it: the entries are
-// made with it, and only ever assigned. To ask float32Precision costs 140 instructions more, of a call's
-// 2,000.
-class MatmulPrecision {
- public:
-  explicit MatmulPrecision(const at::Context& context)
-      : matmul_(precisions_of(context).at({at::Float32Backend::MKLDNN, at::Float32Op::MATMUL})),
-        library_(precisions_of(context).at({at::Float32Backend::MKLDNN, at::Float32Op::ALL})),
-        all_(precisions_of(context).at({at::Float32Backend::GENERIC, at::Float32Op::ALL})) {}
-
-  Precision get() const {
-    if (matmul_ != Precision::NONE) return matmul_;
-    return library_ != Precision::NONE ? library_ : all_;
-  }
-
- private:
-  const Precision& matmul_;  // NONE: as the next says
-  const Precision& library_;
-  const Precision& all_;
-};
-
 // Whether the user lets products of float32 lose precision, for all devices: by set_float32_matmul_precision
 // or by torch.backends.fp32_precision. What was said for matmul decides, and of that PyTorch keeps no account
 // of its own for this device; the CPU library's is the same unless it was set by name.
 bool is_fast_float32_allowed() {
-  static const MatmulPrecision matmul(at::globalContext());
-  if (C10_LIKELY(!is_fast(matmul.get()))) return false;
-  const at::Context& context = at::globalContext();
+  static const at::Context& context = at::globalContext();
+  using Precision = at::Float32Precision;
+  const auto is_fast = [](Precision p) { return p == Precision::TF32 || p == Precision::BF16; };
+  if (C10_LIKELY(!is_fast(context.float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL))))
+    return false;
   if (is_fast(context.float32Precision(at::Float32Backend::GENERIC, at::Float32Op::ALL))) return true;
   try {
     return context.float32MatmulPrecision() != at::Float32MatmulPrecision::HIGHEST;
