@@ -494,7 +494,7 @@ ATEN = [
     ),
     fault(
         "aten/plan/plan_key.cpp",
-        "bit(context.deterministicAlgorithms(), 8)",
+        "bit(context.deterministicAlgorithms(), kDeterministicPlace)",
         "uint64_t{0}",
         "operator_tests:PlanKey.*",
     ),
@@ -512,8 +512,8 @@ ATEN = [
     ),
     fault(
         "aten/plan/plan_key.h",
-        "type == at::kByte",
-        "false",
+        "dtype_bit(at::kByte)",
+        "uint64_t{0}",
         "python/test_indexing.py::test_a_mask_of_bytes_selects_by_its_values_every_time",
     ),
     fault(

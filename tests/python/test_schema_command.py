@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+from collections import Counter
 
 import pytest
 import torch
@@ -199,12 +200,12 @@ def reached(run):
     """The operators that ran on the device."""
 
     def counts():
-        return {entry.op.removeprefix("aten::"): entry.count for entry in torchplug.ledger()}
+        return Counter({(entry.op, entry.way): entry.count for entry in torchplug.ledger()})
 
     before = counts()
     run()
     torch.accelerator.synchronize()
-    return {name for name, count in counts().items() if count > before.get(name, 0)}
+    return {op.removeprefix("aten::") for op, _ in counts() - before}
 
 
 @pytest.mark.parametrize("call", CALLS)
