@@ -51,6 +51,34 @@ struct Lists {
   }
 };
 
+// The memory that lists use. An input that is its own result is not there twice.
+class Ranges {
+ public:
+  void add(const char* begin, std::int64_t bytes, bool is_written) {
+    ranges_.push_back({begin, begin + bytes, is_written});
+  }
+  // Whether something is written that is used elsewhere too.
+  bool overlap() {
+    std::ranges::sort(ranges_, {}, &Range::begin);
+    const char* used = nullptr;  // up to where
+    const char* written = nullptr;
+    for (const Range& range : ranges_) {
+      if (range.begin < (range.is_written ? used : written)) return true;
+      used = std::max(used, range.end);
+      if (range.is_written) written = std::max(written, range.end);
+    }
+    return false;
+  }
+
+ private:
+  struct Range {
+    const char* begin;
+    const char* end;
+    bool is_written;
+  };
+  std::vector<Range> ranges_;
+};
+
 // results[i] = op(inputs[i]...), all of T and each like its result.
 template <class T, class Op, class Results, class... Inputs>
 plug_status for_each_tensor(const plug::Call& call, const char* name, const Op& op, const Results& results,
@@ -63,6 +91,7 @@ plug_status for_each_tensor(const plug::Call& call, const char* name, const Op& 
   auto work = std::make_unique<Work>();
   work->items.reserve(static_cast<std::size_t>(results.size()));
   Operands operands;
+  Ranges memory;
   for (std::int64_t i = 0; i < results.size(); ++i) {
     const plug_tensor* const tensors[] = {&results[i].raw(), &inputs[i].raw()...};
     const plug_status status = read_operands(call, std::size(tensors), tensors, kDtypes, {}, operands);
@@ -78,7 +107,13 @@ plug_status for_each_tensor(const plug::Call& call, const char* name, const Op& 
     };
     add_item(std::make_index_sequence<sizeof...(Inputs)>());
     work->count += operands.loop.count;
+    for (std::size_t k = 0; k < std::size(tensors); ++k) {
+      const char* const base = operands.loop.base[k];
+      if (k == 0 || base != operands.loop.base[0])
+        memory.add(base, operands.loop.count * std::int64_t{sizeof(T)}, k == 0);
+    }
   }
+  if (memory.overlap()) return declined("the kernel takes lists of tensors that do not share memory");
   launch_kept(call, name, std::move(work));
   return PLUG_OK;
 }

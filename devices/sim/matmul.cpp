@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "launch.h"
+#include "scalar.h"
 #include "vectors.h"
 
 namespace torchplug::sim {
@@ -120,9 +121,11 @@ plug_status mm(plug::Call& call, plug::Tensor self, plug::Tensor mat2, plug::Out
 
 plug_status addmm(plug::Call& call, plug::Tensor self, plug::Tensor mat1, plug::Tensor mat2,
                   plug::Scalar beta, plug::Scalar alpha, plug::Out result) {
+  const auto by = exact<float>(alpha.raw());
+  if (!by || *by == 0) return declined("PyTorch knows what to do with this alpha");
   auto product = product_of(mat1, mat2, result);
   product->bias = matrix_of(usable(self.raw()), result.raw());
-  product->alpha = alpha.to<float>();
+  product->alpha = *by;
   product->beta = beta.to<float>();
   launch_kept(call, "sim::addmm", std::move(product));
   return PLUG_OK;

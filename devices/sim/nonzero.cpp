@@ -170,9 +170,11 @@ plug_status nonzero(plug::Call& call, plug::Tensor self, plug::Unshaped result) 
   const Stream& stream = open_device(call.device()).stream(call.stream());
   if (stream.captures()) return declined("what the elements decide cannot be captured");
   stream.synchronize();
-  return plug::visit<bool, float, double, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint8_t,
+  // PyTorch takes any byte but 0 for true.
+  const plug_dtype dtype = self.dtype() == PLUG_BOOL ? PLUG_U8 : self.dtype();
+  return plug::visit<float, double, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint8_t,
                      plug::Half, plug::BFloat16>(
-      self.dtype(), [&](auto type) { return search<typename decltype(type)::type>(call, self, result); });
+      dtype, [&](auto type) { return search<typename decltype(type)::type>(call, self, result); });
 }
 
 }  // namespace torchplug::sim

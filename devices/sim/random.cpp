@@ -32,10 +32,14 @@ SIM_INLINE inline void to_unit(const PhiloxNumbers& numbers, T* unit) {
   }
 }
 
+// In [from, to): what rounding makes `to` of is `from`, as in PyTorch.
 template <class T>
 struct Uniform {
-  T from, width;
-  SIM_INLINE T operator()(T unit) const { return unit * width + from; }
+  T from, to, width;
+  SIM_INLINE T operator()(T unit) const {
+    const T value = unit * width + from;
+    return value >= to ? from : value;
+  }
 };
 
 template <class T>
@@ -109,13 +113,18 @@ plug_status uniform(plug::Call& call, plug::Tensor /*self*/, double from, double
     constexpr double kMost = std::numeric_limits<T>::max();
     const bool is_range = from <= to && from >= -kMost && to <= kMost && to - from <= kMost;
     if (!is_range) return declined("PyTorch does not draw from this range");
-    return fill<T>(call, "sim::uniform", result, Uniform<T>{static_cast<T>(from), static_cast<T>(to - from)});
+    return fill<T>(call, "sim::uniform", result,
+                   Uniform<T>{static_cast<T>(from), static_cast<T>(to), static_cast<T>(to - from)});
   });
 }
 
 plug_status bernoulli(plug::Call& call, plug::Out /*self*/, double p,
                       std::optional<plug::Generator> /*generator*/, plug::Out result) {
   if (!(p >= 0 && p <= 1)) return declined("PyTorch does not draw with this probability");
+  // A float32 has 24 bits to compare with.
+  constexpr double kLeast = 0x1p-10;
+  const bool is_coarse = (p != 0 && p < kLeast) || (p != 1 && 1 - p < kLeast);
+  if (is_coarse) return declined("PyTorch draws more exactly where a result is this rare");
   return plug::visit<float, double>(result.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     return fill<T>(call, "sim::bernoulli", result, Bernoulli<T>{static_cast<T>(p)});

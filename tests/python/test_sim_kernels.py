@@ -424,3 +424,55 @@ def test_gradients_through_the_kernels_are_the_cpus(device):
         w,
         b,
     )
+
+
+# ---- what others found ----
+
+
+def test_any_byte_but_0_is_true(device):
+    x = torch.tensor([0, 1, 2, 255], dtype=torch.uint8).view(torch.bool)
+    assert_equal(x.to(device).nonzero(), x.nonzero())
+
+
+def test_lists_that_share_memory_are_as_on_the_cpu(device):
+    def exchange(device):
+        a, b = torch.ones(100_000, device=device), torch.full((100_000,), 2.0, device=device)
+        torch._foreach_add_([a, b], [b, a])
+        return a, b
+
+    assert_equal(exchange(device), exchange("cpu"))
+    x = torch.ones(200_000, device=device)
+    with pytest.raises(RuntimeError, match=r"overlap|same memory|single memory location"):
+        torch._foreach_add_([x[1:]], [x[:-1]])
+
+
+def test_uniform_numbers_are_below_their_bound(device):
+    x = torch.empty(1 << 20, device=device).uniform_(1000, 1000.001).cpu()
+    assert x.min() >= 1000 and x.max() < torch.tensor(1000.001)
+
+
+def test_rare_events_are_as_rare_as_asked_for(device):
+    assert torch.empty(1 << 20, device=device).bernoulli_(1e-9).sum().item() <= 1
+
+
+def test_matrices_that_count_for_nothing_may_be_nan(device):
+    a = torch.full((3, 3), NAN)
+    same_as_cpu(device, lambda s, a: torch.addmm(s, a, a, alpha=0), torch.ones(3, 3), a)
+
+
+def test_lists_written_in_place_have_new_versions(device):
+    """So that autograd notices: by kernels for lists, and by operators of other libraries on the CPU."""
+    y = torch.ones(3, device=device, requires_grad=True) * 2
+    z = y * y
+    torch._foreach_mul_([y.detach()], 3.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(z.sum(), y)
+    with torch.library._scoped_library("versions_of", "DEF") as library:
+        library.define("bump(Tensor(a!) x) -> ()")
+        library.impl("bump", lambda x: (x.add_(1), None)[1], "CPU")
+        x = torch.ones(3, device=device)
+        for expected in (1, 2, 3):
+            torch.ops.versions_of.bump(x)
+            assert x._version == expected
+        with torch.inference_mode():
+            torch.ops.versions_of.bump(torch.ones(3, device=device))

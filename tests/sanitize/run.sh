@@ -15,13 +15,13 @@ chosen="not blocking_run and not costs_few"
 case $sanitizer in
   thread)
     build=$root/build-tsan library=libtsan.so
-    # How PyTorch hands work to autograd's threads is not seen.
+    # How PyTorch hands work to autograd's threads is not seen; the C++ test of gradients is among those below.
     skipped=standalone
     chosen="$chosen and not backward and not gradient"
     # It leaves few addresses free, and a device takes 64 for each byte: too many with the memory that the
     # tests of fragmentation want. Where PyTorch's parser throws, it goes on ignoring the thread.
     export TORCHPLUG_SIM_MEMORY=1GiB
-    export GTEST_FILTER=-AllocatorFragmentation.*:Splitting.a_setting_that_does_not_exist*
+    export GTEST_FILTER=-BoundKernel.gradients_flow*:AllocatorFragmentation.*:Splitting.a_setting_that_does_not_exist*
     ;;
   *) build=$root/build-asan library=libasan.so ;;
 esac

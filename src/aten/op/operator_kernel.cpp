@@ -129,8 +129,10 @@ void OperatorKernel::run_without_plugin(torch::jit::Stack& stack, Reason reason)
 void OperatorKernel::own_written(Arguments arguments) const {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!facts_.writes[i]) continue;
-    for_each_tensor(arguments[i], [](const at::Tensor& tensor) {
-      if (is_on_device(tensor)) own_memory(tensor);
+    for_each_tensor(arguments[i], [this](const at::Tensor& tensor) {
+      if (!is_on_device(tensor)) return;
+      own_memory(tensor);
+      if (facts_.bumps_versions && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
     });
   }
 }

@@ -212,6 +212,7 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   }
   if (is_among(kOverwritesSelf, name)) overwrites[0] = true;
   writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
+  bumps_versions = writes_any && !handle.hasKernelForDispatchKey(c10::DispatchKey::ADInplaceOrView);
   for (const c10::Argument& result : schema.returns()) {
     if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;
     if (result.type()->kind() == c10::TypeKind::ClassType) makes_object = true;

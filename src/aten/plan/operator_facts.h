@@ -36,6 +36,8 @@ struct OperatorFacts {
   std::vector<bool> writes;      // by argument; includes what the schema does not admit
   std::vector<bool> overwrites;  // by argument: every element is written and none is read
   bool writes_any = false;
+  // Nobody above tells autograd that what it writes has changed: operators on lists, and other libraries'.
+  bool bumps_versions = false;
   bool is_view = false;  // gives another look at an argument and touches no data
   bool is_random = false;
   bool is_out_form = false;
