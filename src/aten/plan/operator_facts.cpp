@@ -212,13 +212,15 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   }
   if (is_among(kOverwritesSelf, name)) overwrites[0] = true;
   writes_any = std::find(writes.begin(), writes.end(), true) != writes.end();
-  bumps_versions = writes_any && !handle.hasKernelForDispatchKey(c10::DispatchKey::ADInplaceOrView);
   for (const c10::Argument& result : schema.returns()) {
     if (result.type()->kind() != c10::TypeKind::TensorType) returns_tensors = false;
     if (result.type()->kind() == c10::TypeKind::ClassType) makes_object = true;
     if (result.alias_info() != nullptr && !result.alias_info()->isWrite() && !writes_any) is_view = true;
   }
   is_aten = op.operator_name().getNamespace() == "aten";
+  // Other operators of aten that nobody tells autograd of, batch norm for its statistics, mean it so.
+  bumps_versions = writes_any && (!is_aten || name.starts_with("aten::_foreach_")) &&
+                   !op.hasKernelForDispatchKey(c10::DispatchKey::ADInplaceOrView);
   is_random = op.hasTag(at::Tag::nondeterministic_seeded);
   const auto has_plain_type = [](const c10::Argument& argument) {
     return decides_no_shape(argument.real_type());
