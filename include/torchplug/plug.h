@@ -7,6 +7,7 @@
 **   level        table          needed for          if absent
 **   L0 runtime   plug_runtime   a device at all     only operators of its own
 **   L1 kernels   plug_kernels   speed               the CPU does every operator
+**   L2 compiler  plug_compiler  fewer, larger calls operators run one by one
 **   L4 profiler  plug_profiler  true times          the host times by events
 **
 ** Six functions make a device on which every operator is correct: device_count,
@@ -61,7 +62,7 @@ extern "C" {
 #endif
 
 #define PLUG_ABI_MAJOR 0 /* a new major is a new entry point, torchplug_plugin_v1 */
-#define PLUG_ABI_MINOR 2 /* counts appended members; below 2: refused */
+#define PLUG_ABI_MINOR 3 /* counts appended members; below 2: refused */
 
 /* Whether a table as its owner knew it reaches up to and including `member`. */
 #define PLUG_HAS(p, member)                                                          \
@@ -194,7 +195,11 @@ enum {
   PLUG_VALUE_FLOATS = 14,    /* as.floats */
   PLUG_VALUE_BOOLS = 15,     /* as.bools: 0 or 1 each */
   PLUG_VALUE_TENSORS = 16,   /* as.tensors; an absent one has ndim -1 */
-  PLUG_VALUE_LIST = 17       /* any other list: as.values */
+  PLUG_VALUE_LIST = 17,      /* any other list: as.values */
+  /* Only arguments of a plug_node have these: */
+  PLUG_VALUE_REF = 18,   /* as.i: the number of a value */
+  PLUG_VALUE_REFS = 19,  /* as.ints: numbers of values; -1: an absent tensor */
+  PLUG_VALUE_SYMBOL = 20 /* as.i: the number of a symbol */
 };
 
 /* --------------------- what the host provides to plugins ------------------ */
@@ -613,6 +618,148 @@ typedef struct plug_kernels {
   const plug_kernel *any;
 } plug_kernels;
 
+/* ------------------------------ L2 compiler ------------------------------ */
+
+typedef struct plug_engine_s *plug_engine; /* a graph, compiled for one device */
+
+typedef struct plug_symbol { /* an integer that only a call knows: a size, or what */
+  uint32_t size;             /* follows from sizes. The host works all of them out */
+  uint32_t reserved;
+  int64_t min;
+  int64_t max;      /* it never lies outside */
+  int64_t hint;     /* what it is in the call that the graph was made for */
+  const char *text; /* "2*s0 + 1", for people */
+} plug_symbol;
+
+typedef struct plug_graph_value {
+  uint32_t size;
+  uint32_t flags; /* PLUG_GRAPH_* */
+  plug_dtype dtype;
+  int32_t ndim;
+  const int64_t *sizes;    /* n >= 0 is n; n < 0 is symbol -1 - n */
+  const int64_t *strides;  /* likewise, of inputs and outputs; NULL for the rest */
+  const plug_tensor *data; /* of a constant: contiguous, in host memory; else NULL */
+  const char *name;        /* "layers.0.weight", for people; or NULL */
+} plug_graph_value;
+enum {
+  PLUG_GRAPH_CONSTANT = 1, /* `data` is its content for ever, and it is no input */
+  PLUG_GRAPH_WEIGHT = 2    /* an input that seldom changes: see engine_pack */
+};
+
+typedef struct plug_node {
+  uint32_t size;
+  int32_t op;             /* place in `schemas`; -1, in `partition` only: not listed */
+  const char *schema;     /* schemas[op]; for -1 as PyTorch prints it */
+  const plug_value *args; /* one for each argument of the schema, defaults too */
+  const int32_t *results; /* the value for each return; -1: nobody uses it */
+  uint32_t arg_count;
+  uint32_t result_count;
+  const char *source; /* "model.py:31 layers.0.norm", for messages; or NULL */
+} plug_node;
+
+/* A program without branches. A value is an input, a constant or the result of one
+** node, which stands before those that use it. Nodes are functions: they write into
+** nothing, and what PyTorch calls a view is a value like any other. The tensors of a
+** pointwise node have one dtype: conversions are nodes. A node that draws random
+** numbers has its engine ask host->rng in each run. No size depends on data. Numbers
+** that are no sizes are in args: another number is another graph. Arguments of a run
+** may overlap, but for those that `updates` names. */
+typedef struct plug_graph {
+  uint32_t size;
+  uint32_t symbol_count;
+  uint32_t value_count;
+  uint32_t node_count;
+  uint32_t input_count;
+  uint32_t output_count;
+  const plug_symbol *const *symbols;
+  const plug_graph_value *const *values;
+  const plug_node *const *nodes;
+  const int32_t *inputs;  /* values, in the order of a run's arguments */
+  const int32_t *outputs; /* values, in the order of its results */
+  const int32_t *updates; /* for each output, the input it is the new content of, or
+                          ** -1. It IS that argument; nodes mean the old content */
+  uint64_t flags;         /* PLUG_CALL_*, true of every run */
+  const void *bytes;      /* all of this in a canonical form, digests in the place of */
+  uint64_t byte_count;    /* constants: equal graphs, and only they, have equal bytes */
+} plug_graph;
+
+typedef struct plug_compile { /* one wish for an engine */
+  uint32_t size;
+  int32_t device; /* or PLUG_HOST, see PLUG_COMPILER_HOST */
+  const plug_graph *graph;
+  const char *const *options; /* the user's for this plugin: name, value, ..., NULL */
+  /* From any thread before compile returns; `done` runs from 0 to 1. Not 0: nobody
+  ** wants the engine any more; return PLUG_TIMEOUT soon. */
+  int32_t (*progress)(const struct plug_compile *wish, double done);
+  void *host_private;
+} plug_compile;
+
+typedef struct plug_engine_info { /* filled up to `size`; lives as long as the engine */
+  uint32_t size;
+  uint32_t reserved;
+  uint64_t device_bytes; /* that it holds */
+  const uint8_t *packed; /* for each input, 1: kept by engine_pack. NULL: none is */
+  const char *text;      /* what it was compiled to, for people; or NULL */
+} plug_engine_info;
+
+typedef struct plug_compiler {
+  uint32_t size;
+  uint32_t schema_count;
+  const char *const *schemas; /* what it compiles, as in plug_kernel; the host fits
+                              ** them to PyTorch's, and takes apart none listed.
+                              ** Or NULL, with `list_schemas` */
+  uint64_t flags;             /* PLUG_COMPILER_* */
+
+  /* ---- Mandatory: the three. ----
+  ** compile may take minutes; on threads of the host's, several at a time. It keeps
+  ** nothing of the wish. PLUG_UNSUPPORTED, set_error may say why: its nodes run one
+  ** by one, and the host does not ask again. An error is raised to the user. */
+  plug_status (*compile)(const plug_compile *wish, plug_engine *engine);
+
+  /* Enqueues the graph as a kernel does its operator. call->user is the engine, args
+  ** are the inputs, then the symbols (PLUG_VALUE_INT), results the outputs; scratch,
+  ** rng and report serve as in kernels. PLUG_UNSUPPORTED: made node by node. */
+  plug_kernel_fn run;
+  plug_status (*engine_destroy)(int32_t device, plug_engine engine); /* runs are over */
+
+  /* ---- Optional, each alone. ----
+  ** partition gets the user's whole graph and calls take(context, node, group, why):
+  ** nodes of one group >= 0 become one graph, or several if a path between two of them
+  ** leaves it; -1 is not compiled (why, or NULL). Absent: what is listed is grouped. */
+  plug_status (*partition)(int32_t device, const plug_graph *graph,
+                           void (*take)(void *context, uint32_t node, int32_t group,
+                                        const char *why),
+                           void *context);
+  plug_status (*engine_info)(int32_t device, plug_engine engine, plug_engine_info *info);
+
+  /* Like run, with no results: the packed weights that are new or have changed, ndim
+  ** -1 for the rest; runs do not look at those arguments. Absent: none is packed. */
+  plug_kernel_fn engine_pack;
+
+  /* ---- Engines on disk: all or none. Absent: every process compiles anew. ----
+  ** identity: all that a saved engine depends on (chip, driver, compiler), part of its
+  ** key. engine_load answers PLUG_UNSUPPORTED to any bytes it cannot use; the host
+  ** compiles then. Constants are saved, packed weights are not. */
+  plug_status (*identity)(int32_t device, const char **text);
+  plug_status (*engine_save)(int32_t device, plug_engine engine,
+                             void (*write)(void *context, const void *data, uint64_t n),
+                             void *context);
+  plug_status (*engine_load)(int32_t device, const void *data, uint64_t bytes,
+                             plug_engine *engine);
+
+  /* ---- Optional, each alone. ----
+  ** The schemas of this device, asked once, after device_open. Absent: `schemas`. */
+  plug_status (*list_schemas)(int32_t device, const char *const **schemas,
+                              uint32_t *count);
+} plug_compiler;
+enum {
+  PLUG_COMPILER_SYMBOLS = 1,   /* takes symbols; else one engine per set of sizes */
+  PLUG_COMPILER_STRIDED = 2,   /* inputs, outputs of any strides; else contiguous */
+  PLUG_COMPILER_UPDATES = 4,   /* takes `updates`; else all are -1, the host copies */
+  PLUG_COMPILER_EXCLUSIVE = 8, /* runs of an engine never overlap: the host waits */
+  PLUG_COMPILER_HOST = 16      /* for host tensors too; such runs are done on return */
+};
+
 /* ------------------------------ L4 profiler ------------------------------ */
 
 typedef struct plug_record { /* one piece of work that a device has done */
@@ -704,6 +851,7 @@ typedef struct plug_module {
 
   const plug_profiler *profiler; /* or NULL */
   const plug_autocast *autocast; /* or NULL: PyTorch's rules for every device */
+  const plug_compiler *compiler; /* or NULL */
 } plug_module;
 enum {
   PLUG_SERIALIZE = 1,
