@@ -43,8 +43,8 @@ void Sha256::take_block(const uint8_t* block) {
   for (size_t i = 0; i < 64; ++i) {
     const uint32_t choice = (e & f) ^ (~e & g);
     const uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
-    const uint32_t one = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + choice +
-                         kRoundConstants[i] + words[i];
+    const uint32_t one =
+        h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + choice + kRoundConstants[i] + words[i];
     const uint32_t two = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + majority;
     h = g;
     g = f;

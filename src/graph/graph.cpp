@@ -13,7 +13,8 @@ constexpr int kDeepest = 32;  // lists in lists; PyTorch has one in one
 constexpr uint64_t kKnownFlags = PLUG_CALL_DETERMINISTIC | PLUG_CALL_FAST_F32 | PLUG_CALL_CAPTURED;
 
 void check_bool(int64_t number, const std::string& who) {
-  if (number != 0 && number != 1) throw GraphError(say(who, " is ", number, ", which is neither true nor false"));
+  if (number != 0 && number != 1)
+    throw GraphError(say(who, " is ", number, ", which is neither true nor false"));
 }
 
 bool holds_zero(const std::string& text) { return text.find('\0') != std::string::npos; }
@@ -71,7 +72,8 @@ void Graph::check_symbol(int64_t symbol, const std::string& who) const {
 }
 
 void Graph::check_type(const TensorType& type, const std::string& who) const {
-  if (PLUG_DTYPE_BYTES(type.dtype) == 0) throw GraphError(say(who, " has ", type.dtype, ", which is no dtype"));
+  if (PLUG_DTYPE_BYTES(type.dtype) == 0)
+    throw GraphError(say(who, " has ", type.dtype, ", which is no dtype"));
   const auto check_extents = [&](std::span<const int64_t> extents) {
     for (const int64_t extent : extents) {
       if (is_symbolic(extent)) check_symbol(-1 - extent, who);
@@ -124,7 +126,8 @@ void Graph::check_output(const Output& output, size_t place) const {
   }
   const TensorType& input = values_[static_cast<size_t>(output.updates)].type;
   if (input.dtype != type.dtype || input.sizes != type.sizes || input.strides != type.strides) {
-    throw GraphError(say(who, " updates input ", output.updates, ", whose dtype, sizes or strides are others"));
+    throw GraphError(
+        say(who, " updates input ", output.updates, ", whose dtype, sizes or strides are others"));
   }
 }
 
@@ -136,7 +139,8 @@ int32_t Graph::add_symbol(Symbol symbol) {
     throw GraphError(say(who, " runs from ", symbol.min, " to ", symbol.max, ", which is nothing"));
   }
   if (symbol.hint < symbol.min || symbol.hint > symbol.max) {
-    throw GraphError(say(who, " has the hint ", symbol.hint, ", but runs from ", symbol.min, " to ", symbol.max));
+    throw GraphError(
+        say(who, " has the hint ", symbol.hint, ", but runs from ", symbol.min, " to ", symbol.max));
   }
   if (holds_zero(symbol.text)) throw GraphError(say(who, " has a text with a zero byte"));
   symbols_.push_back(std::move(symbol));
@@ -171,7 +175,8 @@ int32_t Graph::add_constant(plug_dtype dtype, std::vector<int64_t> sizes,
   const std::optional<uint64_t> bytes = bytes_of(dtype, type.sizes);
   if (!bytes) throw GraphError(say(who, " has sizes that are symbols or too large"));
   if (*bytes != content->bytes()) {
-    throw GraphError(say(who, " has ", content->bytes(), " bytes of content, but its sizes ask for ", *bytes));
+    throw GraphError(
+        say(who, " has ", content->bytes(), " bytes of content, but its sizes ask for ", *bytes));
   }
   return add_value({.type = std::move(type),
                     .flags = PLUG_GRAPH_CONSTANT,
@@ -189,16 +194,17 @@ int32_t Graph::add_operator(const std::string& schema, int32_t place) {
   return known.back();
 }
 
-int32_t Graph::add_node(int32_t op, std::vector<Argument> args, std::vector<std::optional<TensorType>> results,
-                        std::string source) {
+int32_t Graph::add_node(int32_t op, std::vector<Argument> args,
+                        std::vector<std::optional<TensorType>> results, std::string source) {
   if (op < 0 || static_cast<size_t>(op) >= operators_.size()) {
     throw GraphError(say("a node calls operator ", op, ", but the graph has ", operators_.size()));
   }
   const Operator& called = operators_[static_cast<size_t>(op)];
   const std::string who = say("node ", nodes_.size(), " (", called.name, ")");
   if (args.size() != called.parameters.size() || results.size() != called.result_count) {
-    throw GraphError(say(who, " has ", args.size(), " arguments and ", results.size(), " results; its schema has ",
-                         called.parameters.size(), " and ", called.result_count));
+    throw GraphError(say(who, " has ", args.size(), " arguments and ", results.size(),
+                         " results; its schema has ", called.parameters.size(), " and ",
+                         called.result_count));
   }
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string argument = say("argument '", called.parameters[i].name, "' of ", who);

@@ -1,8 +1,8 @@
 #pragma once
-// A program without branches over tensors, as plug.h's plug_graph describes it: what every front end builds and
-// every compiler is given. It is a value: built by calls, each of which refuses what no plug_graph can be with a
-// GraphError, copied like a vector (contents of constants are shared), and never changed behind one's back.
-// Several threads may read one.
+// A program without branches over tensors, as plug.h's plug_graph describes it: what every front end builds
+// and every compiler is given. It is a value: built by calls, each of which refuses what no plug_graph can be
+// with a GraphError, copied like a vector (contents of constants are shared), and never changed behind one's
+// back. Several threads may read one.
 
 #include <cstdint>
 #include <limits>

@@ -17,8 +17,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Where `wanted` first stands outside of brackets and quotes, or closes the bracket that the text begins with;
-// npos if nowhere.
+// Where `wanted` first stands outside of brackets and quotes, or closes the bracket that the text begins
+// with; npos if nowhere.
 size_t find_outside(std::string_view text, char wanted) {
   int depth = 0;
   char quote = 0;

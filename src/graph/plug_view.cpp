@@ -20,6 +20,12 @@ std::vector<const T*> pointers_to(const std::vector<T>& list) {
   return pointers;
 }
 
+// Also of no sizes there is an array: of a NULL a compiler might think that they are not known.
+const int64_t* array_of(const std::vector<int64_t>& extents) {
+  static constexpr int64_t kNone = 0;
+  return extents.empty() ? &kNone : extents.data();
+}
+
 plug_symbol view_of_symbol(const Symbol& symbol) {
   return {.size = sizeof(plug_symbol),
           .min = symbol.min,
@@ -34,8 +40,8 @@ plug_tensor view_of_constant(const Value& value) {
   return {.mem = {.base = data, .offset = 0, .device = PLUG_HOST, .flags = 0},
           .dtype = value.type.dtype,
           .ndim = static_cast<int32_t>(value.type.sizes.size()),
-          .sizes = value.type.sizes.data(),
-          .strides = value.type.strides->data(),
+          .sizes = array_of(value.type.sizes),
+          .strides = array_of(*value.type.strides),
           .flags = 0,
           .layout = 0,
           .extra = nullptr};
@@ -87,8 +93,8 @@ void PlugView::add_value(const Value& value, bool has_strides) {
                      .flags = value.flags,
                      .dtype = value.type.dtype,
                      .ndim = static_cast<int32_t>(value.type.sizes.size()),
-                     .sizes = value.type.sizes.data(),
-                     .strides = has_strides ? value.type.strides->data() : nullptr,
+                     .sizes = array_of(value.type.sizes),
+                     .strides = has_strides ? array_of(*value.type.strides) : nullptr,
                      .data = data,
                      .name = text_or_null(value.name)});
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A graph as a compiler sees it: the arrays of a plug_graph, which point into the Graph. Valid while both live and
-// the Graph is not changed. Any thread may read it.
+// A graph as a compiler sees it: the arrays of a plug_graph, which point into the Graph. Valid while both
+// live and the Graph is not changed. Any thread may read it.
 
 #include <cstdint>
 #include <deque>

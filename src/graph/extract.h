@@ -1,0 +1,41 @@
+#pragma once
+// A group of nodes as a graph of its own. Its inputs, symbols and constants stand in the order in which its
+// nodes first name them, so that groups that are alike have equal canonical bytes.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/namespaces.h"
+#include "graph/graph.h"
+
+namespace torchplug::graph {
+
+struct Extracted {
+  Graph graph;
+  // What the parts of `graph` are in the whole:
+  std::vector<int32_t> inputs;   // values
+  std::vector<int32_t> outputs;  // values
+  std::vector<int32_t> symbols;
+  std::vector<int32_t> nodes;
+};
+
+// Made once for a graph, which outlives it and does not change; any thread may use it.
+class Extractor {
+ public:
+  explicit Extractor(const Graph& graph);
+
+  // Of nodes in the graph's order. Outputs are what nodes outside or the whole graph's outputs need. An
+  // output is the new content of an input, as the whole graph says, if nobody outside sees that input or the
+  // output: the host copies otherwise.
+  Extracted extract(std::span<const int32_t> nodes) const;
+
+ private:
+  friend class Extraction;
+
+  const Graph& graph_;
+  std::vector<std::vector<int32_t>> users_;    // the nodes that name each value
+  std::vector<std::vector<int32_t>> outputs_;  // the places of each value among the outputs
+};
+
+}  // namespace torchplug::graph
