@@ -1,5 +1,6 @@
 #include "graph/operator_schema.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "graph/error.h"
@@ -90,7 +91,8 @@ Operator read_operator(std::string schema, int32_t place) {
   const size_t open = text.find('(');
   if (open == std::string_view::npos) refuse(text, "it has no list of arguments");
   op.name = text.substr(0, open);
-  if (op.name.find("::") == std::string::npos || op.name.find_first_of(" \"%") != std::string::npos) {
+  const auto is_fitting = [](char c) { return is_name_character(c) || c == '.' || c == ':'; };
+  if (op.name.find("::") == std::string::npos || !std::all_of(op.name.begin(), op.name.end(), is_fitting)) {
     refuse(text, "its name is not of the form namespace::name");
   }
   const std::string_view list = text.substr(open);
