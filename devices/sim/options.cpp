@@ -65,6 +65,25 @@ bool parse_switch(std::string_view name, std::string_view text) {
   return text == "on";
 }
 
+CompilerMode parse_compiler(std::string_view text) {
+  if (text == "off") return CompilerMode::kOff;
+  if (text == "on") return CompilerMode::kOn;
+  if (text == "whole") return CompilerMode::kWhole;
+  if (text == "static") return CompilerMode::kStatic;
+  fail(PLUG_INVALID, "TORCHPLUG_SIM_COMPILER is \"", text, "\": give off, on, whole or static.");
+}
+
+double parse_seconds(std::string_view text) {
+  constexpr double kMost = 86400;
+  double seconds = -1;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc() || rest != end || !(seconds >= 0 && seconds <= kMost)) {
+    fail(PLUG_INVALID, "TORCHPLUG_SIM_COMPILE_SECONDS is \"", text, "\": give a number from 0 to 86400.");
+  }
+  return seconds;
+}
+
 }  // namespace
 
 Options read_options(const plug_host& host) {
@@ -82,6 +101,9 @@ Options read_options(const plug_host& host) {
     options.kernels = parse_switch("TORCHPLUG_SIM_KERNELS", kernels);
   }
   if (const char* any = host.option(&host, "sim.any")) options.any = parse_switch("TORCHPLUG_SIM_ANY", any);
+  if (const char* mode = host.option(&host, "sim.compiler")) options.compiler = parse_compiler(mode);
+  if (const char* seconds = host.option(&host, "sim.compile_seconds"))
+    options.compile_seconds = parse_seconds(seconds);
   options.memory -= options.memory % Arena::kAlignment;
   return options;
 }

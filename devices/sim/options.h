@@ -1,6 +1,7 @@
 #pragma once
 // What the user may set: TORCHPLUG_SIM_DEVICES, TORCHPLUG_SIM_MEMORY, TORCHPLUG_SIM_PROFILER,
-// TORCHPLUG_SIM_CAPTURE, TORCHPLUG_SIM_KERNELS and TORCHPLUG_SIM_ANY.
+// TORCHPLUG_SIM_CAPTURE, TORCHPLUG_SIM_KERNELS, TORCHPLUG_SIM_ANY, TORCHPLUG_SIM_COMPILER and
+// TORCHPLUG_SIM_COMPILE_SECONDS.
 // Read once, by the entry point.
 
 #include <cstdint>
@@ -9,6 +10,13 @@
 
 namespace torchplug::sim {
 
+enum class CompilerMode {
+  kOff,
+  kOn,
+  kWhole,  // products, convolutions and what else common models have, too
+  kStatic  // takes no symbols
+};
+
 struct Options {
   std::int32_t devices = 2;
   std::uint64_t memory = 0;  // bytes of each device; a multiple of Arena::kAlignment
@@ -16,6 +24,8 @@ struct Options {
   bool captures = true;      // false: a plugin without the functions that record and replay
   bool kernels = true;       // off: the host borrows every operator
   bool any = false;          // on: a kernel is asked for every other operator too
+  CompilerMode compiler = CompilerMode::kOn;
+  double compile_seconds = 0;  // that each compile takes at least
 };
 
 // Fails with PLUG_INVALID and a sentence that names the setting and what it may be.

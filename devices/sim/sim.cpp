@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "capture.h"
+#include "compiler/compiler.h"
 #include "copy.h"
 #include "device.h"
 #include "error.h"
@@ -339,6 +340,7 @@ constexpr plug_runtime kRuntime = {
 };
 
 plug_kernels the_kernels;
+plug_compiler the_compiler;
 
 constinit plug_module the_module = {
     .size = sizeof(plug_module),
@@ -371,6 +373,8 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
     the_module.runtime = options.captures ? &kRuntime : &kRuntimeWithoutCapture;
     the_kernels = make_kernels(options);
     the_module.kernels = options.kernels ? &the_kernels : nullptr;
+    the_compiler = compiler::make_compiler(options);
+    the_module.compiler = options.compiler != CompilerMode::kOff ? &the_compiler : nullptr;
     make_devices(options);
     *module = &the_module;
   });
