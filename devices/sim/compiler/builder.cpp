@@ -150,7 +150,7 @@ Tensor Builder::reshape(const Tensor& tensor, const Shape& sizes) {
 }
 
 Tensor Builder::reduce(Fold fold, const Tensor& tensor, const std::vector<std::size_t>& dims, bool keep,
-                       Type type) {
+                       Type type, bool by_columns) {
   Stage stage;
   std::vector<std::size_t> order, reduced;
   Shape with_ones = tensor.sizes;
@@ -163,7 +163,9 @@ Tensor Builder::reduce(Fold fold, const Tensor& tensor, const std::vector<std::s
   if (reduced.empty()) return widen(tensor, type);
   order.insert(order.end(), reduced.begin(), reduced.end());
   stage.value = permute(widen(tensor, type), order).expr;
-  stage.fold = fold;
+  const bool is_bool = type == Type::kBool;
+  stage.fold = is_bool && fold == Fold::kMost ? Fold::kAny : is_bool && fold == Fold::kLeast ? Fold::kAll : fold;
+  stage.by_columns = by_columns;
   const int buffer = stage.buffer = scratch(computed(type), stage.kept);
   stage.place = {0, contiguous(stage.kept)};
   program_.stages.push_back(std::move(stage));
@@ -210,15 +212,14 @@ void Builder::store(const Tensor& tensor, int buffer, const Affine& place, bool 
 }
 
 void Builder::scatter(const Tensor& tensor, int buffer, const Affine& place,
-                      const std::vector<Tensor>& positions, const std::vector<Poly>& steps, bool accumulates,
-                      std::size_t parallel) {
+                      const std::vector<Tensor>& positions, const std::vector<Poly>& steps,
+                      bool accumulates) {
   store(tensor, buffer, place, false);
   Stage& stage = program_.stages.back();
   stage.kind = Stage::Kind::kScatter;
   for (const Tensor& position : positions) stage.positions.push_back(expand(position, tensor.sizes).expr);
   stage.steps = steps;
   stage.accumulates = accumulates;
-  stage.parallel = parallel;
 }
 
 Tensor Builder::gather(const Tensor& table, const std::vector<std::size_t>& dims,

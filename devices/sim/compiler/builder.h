@@ -57,7 +57,9 @@ class Builder {
   Tensor remap(const Tensor& tensor, const std::vector<Affine>& map, const Shape& sizes);
 
   // ---- Stages. ----
-  Tensor reduce(Fold fold, const Tensor& tensor, const std::vector<std::size_t>& dims, bool keep, Type type);
+  // `by_columns`: what is kept lies side by side, as results of a convolution do.
+  Tensor reduce(Fold fold, const Tensor& tensor, const std::vector<std::size_t>& dims, bool keep, Type type,
+                bool by_columns = false);
   // The value in memory, or as it is if it lies there.
   Tensor realised(const Tensor& tensor);
   int scratch(Type type, const Shape& sizes);
@@ -66,7 +68,7 @@ class Builder {
   void store(const Tensor& tensor, int buffer, const Affine& place, bool is_part);
   // buffer[positions * steps + place] (+)= tensor.
   void scatter(const Tensor& tensor, int buffer, const Affine& place, const std::vector<Tensor>& positions,
-               const std::vector<Poly>& steps, bool accumulates, std::size_t parallel);
+               const std::vector<Poly>& steps, bool accumulates);
   // The elements of a tensor in memory at positions that are themselves elements: positions[k] along dims[k].
   Tensor gather(const Tensor& table, const std::vector<std::size_t>& dims, const std::vector<Tensor>& positions,
                 const std::vector<Affine>& map, const Shape& sizes);

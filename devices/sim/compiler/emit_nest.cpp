@@ -420,9 +420,27 @@ class NestEmitter {
 
   // ---- The rest. ----
 
+  // Whether threads may share the last dim: each writes elements of its own.
+  bool spreads(const Stage& stage) const {
+    if (nest_.outer.empty() || stage.place.coefs.back().is(0)) return false;
+    for (const Expr* position : stage.positions) {
+      if (looks_at_last(position)) return false;
+    }
+    return true;
+  }
+
+  static bool looks_at_last(const Expr* expr) {
+    const bool has_place = expr->kind == Kind::kLoad || expr->kind == Kind::kPosition;
+    if (has_place && !expr->place.coefs.back().is(0)) return true;
+    for (const Expr* arg : expr->args) {
+      if (looks_at_last(arg)) return true;
+    }
+    return false;
+  }
+
   void emit_scatter(NestCode& code) {
     const Stage& stage = nest_.items[0].stage;
-    const bool is_shared = stage.parallel > 0 && !nest_.outer.empty();
+    const bool is_shared = spreads(stage);
     for (std::size_t d = 0; d < nest_.outer.size(); ++d) variables_.push_back("o" + std::to_string(d));
     code.rows = is_shared ? nest_.outer.back().text() : "1";
     code.grain = is_shared ? "64" : "1";

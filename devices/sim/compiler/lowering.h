@@ -25,7 +25,9 @@ class Node {
 
   bool is_given(std::size_t arg) const;
   Tensor tensor(std::size_t arg) const;
-  std::optional<Tensor> optional_tensor(std::size_t arg) const;
+  // In the type that it is computed in, or another.
+  Tensor widened(std::size_t arg) const;
+  Tensor widened(std::size_t arg, Type type) const;
   std::vector<std::optional<Tensor>> tensors(std::size_t arg) const;
   // A Scalar, or a tensor, as a tensor of the type.
   Tensor operand(std::size_t arg, Type type) const;

@@ -27,10 +27,8 @@ Tensor Node::tensor(std::size_t index) const {
   return value(arg(index).as.i);
 }
 
-std::optional<Tensor> Node::optional_tensor(std::size_t index) const {
-  if (!is_given(index)) return std::nullopt;
-  return tensor(index);
-}
+Tensor Node::widened(std::size_t index) const { return widened(index, computed(tensor(index).type)); }
+Tensor Node::widened(std::size_t index, Type type) const { return b.widen(tensor(index), type); }
 
 std::vector<std::optional<Tensor>> Node::tensors(std::size_t index) const {
   const plug_value& list = arg(index);

@@ -26,20 +26,20 @@ enum class Fold { kNone, kSum, kProduct, kMost, kLeast, kAny, kAll };
 struct Stage {
   enum class Kind {
     kLoops,    // as above
-    kScatter,  // the place has computed parts; all of it runs on one thread, in order
+    kScatter,  // the place has computed parts, which are written in order
     kRandom    // the buffer is filled with uniform numbers of [0, 1)
   };
   Kind kind = Kind::kLoops;
   Shape kept, reduced;
   const Expr* value = nullptr;
   Fold fold = Fold::kNone;
+  bool by_columns = false;  // rather fold neighbours side by side
   int buffer = -1;
   Affine place;  // over `kept`
   std::vector<const Expr*> positions;  // of a scatter, each times its step
   std::vector<Poly> steps;
   bool accumulates = false;  // of a scatter: added to what is there
   bool is_part = false;      // writes a part of the buffer that no other stage writes
-  std::size_t parallel = 0;  // of a scatter: how many of the last dims may be shared among threads
 };
 
 struct Program {

@@ -55,7 +55,7 @@ bool folds_columns(const Stage& stage) {
     columns += load->place.coefs[column].is(1) ? 1 : 0;
     rows += load->place.coefs[last].is(1) ? 1 : 0;
   }
-  return columns > rows;
+  return stage.by_columns || (columns > 0 && columns >= rows);
 }
 
 class Scheduler {
