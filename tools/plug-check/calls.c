@@ -60,14 +60,19 @@ static void read_at(const plug_tensor *tensor, void *to, uint64_t bytes) {
   }
 }
 
-/* Elements from the first to the last. */
-static int64_t lay_out(struct placed *placed, int32_t ndim, enum layout layout) {
+static void set_strides(int32_t ndim, const int64_t *sizes, enum layout layout,
+                        int64_t *strides) {
   int64_t step = layout == WITH_GAPS ? 2 : 1;
   for (int32_t n = 0; n < ndim; n++) {
     const int32_t d = layout == PERMUTED ? n : ndim - 1 - n;
-    placed->strides[d] = step;
-    step *= placed->sizes[d] + (layout == WITH_GAPS ? 1 : 0);
+    strides[d] = step;
+    step *= (sizes[d] > 0 ? sizes[d] : 1) + (layout == WITH_GAPS ? 1 : 0);
   }
+}
+
+/* Elements from the first to the last. */
+static int64_t lay_out(struct placed *placed, int32_t ndim, enum layout layout) {
+  set_strides(ndim, placed->sizes, layout, placed->strides);
   int64_t last = 0;
   for (int32_t d = 0; d < ndim; d++) last += (placed->sizes[d] - 1) * placed->strides[d];
   return last + 1;
@@ -174,8 +179,24 @@ static enum layout layout_of(enum variation variation, uint32_t tensor,
   return BY_ROWS;
 }
 
-/* The default of an argument of which an example says nothing. */
-static bool take_default(const struct parameter *parameter, plug_value *value) {
+static enum layout layout_of_results(enum variation variation, bool is_pointwise) {
+  if (variation == STRIDED) return WITH_GAPS;
+  return variation == DENSE && is_pointwise ? PERMUTED : BY_ROWS;
+}
+
+void strides_of_input(const struct array *array, enum variation variation,
+                      uint32_t tensor, bool is_pointwise, int64_t *strides) {
+  set_strides(array->ndim, array->sizes, layout_of(variation, tensor, is_pointwise),
+              strides);
+}
+
+void strides_of_result(const struct array *array, enum variation variation,
+                       bool is_pointwise, int64_t *strides) {
+  set_strides(array->ndim, array->sizes, layout_of_results(variation, is_pointwise),
+              strides);
+}
+
+bool take_default(const struct parameter *parameter, plug_value *value) {
   char *end = NULL;
   const char *text = parameter->value;
   const bool is_bool = strcmp(text, "True") == 0 || strcmp(text, "False") == 0;
@@ -195,7 +216,7 @@ static bool take_default(const struct parameter *parameter, plug_value *value) {
   return *end == '\0';
 }
 
-static const struct input *find_input(const struct example *example, const char *name) {
+const struct input *find_input(const struct example *example, const char *name) {
   for (uint32_t i = 0; i < example->input_count; i++) {
     if (strcmp(example->inputs[i].name, name) == 0) return &example->inputs[i];
   }
@@ -242,8 +263,8 @@ static bool has_parameter(const struct schema *schema, const char *name) {
   return false;
 }
 
-static bool suits(const struct operation *operation, const struct schema *schema,
-                  const struct example *example) {
+bool suits(const struct operation *operation, const struct schema *schema,
+           const struct example *example) {
   for (uint32_t i = 0; i < example->input_count; i++) {
     const struct input *input = &example->inputs[i];
     if (!has_parameter(schema, input->name) && !is_default(operation, input))
@@ -276,10 +297,7 @@ static void place_results(const plug_kernel *kernel, const struct example *examp
     const struct array *array = &example->results[i];
     struct placed *placed = &all[0];
     if (variation != ALIAS) {
-      const enum layout layout = variation == DENSE && !example->compute ? BY_ROWS
-                                 : variation == DENSE                    ? PERMUTED
-                                 : variation == STRIDED                  ? WITH_GAPS
-                                                                         : BY_ROWS;
+      const enum layout layout = layout_of_results(variation, example->compute != 0);
       placed =
           place(example->result_dtypes[i], array->ndim, array->sizes, layout, device);
     }

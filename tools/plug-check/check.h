@@ -24,7 +24,7 @@ struct check {
 extern const struct check device_checks[], memory_checks[], copy_checks[],
     strided_checks[], map_checks[], stream_checks[], event_checks[], host_func_checks[],
     capture_checks[], ipc_checks[], growth_checks[], thread_checks[], error_checks[],
-    operator_checks[], kernel_checks[];
+    compiler_checks[], operator_checks[], kernel_checks[];
 
 /* ---- The plugin under test (plugin.c). ---- */
 
@@ -48,6 +48,8 @@ void open_device(int32_t index);
 _Noreturn void fail(const char *format, ...) PRINTF_LIKE(1, 2);
 _Noreturn void absent(const char *what_the_host_does);
 void expect(bool condition, const char *format, ...) PRINTF_LIKE(2, 3);
+/* What is said of a check that succeeds. */
+void note(const char *format, ...) PRINTF_LIKE(1, 2);
 /* What is said if the check has to be ended here. */
 void doing(const char *what);
 

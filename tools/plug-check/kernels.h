@@ -107,6 +107,18 @@ bool prepare_for(const plug_kernel *kernel, const struct operation *operation,
 const char *call_own(const plug_kernel *kernel, const struct schema *schema,
                      int32_t on_device);
 
+/* The default of an argument of which an example says nothing; false if it has none. */
+bool take_default(const struct parameter *parameter, plug_value *value);
+const struct input *find_input(const struct example *example, const char *name);
+/* Whether the example says nothing that the schema has no argument for. */
+bool suits(const struct operation *operation, const struct schema *schema,
+           const struct example *example);
+/* The strides that call_with gives the tensors of an example, counted from 0. */
+void strides_of_input(const struct array *array, enum variation variation,
+                      uint32_t tensor, bool is_pointwise, int64_t *strides);
+void strides_of_result(const struct array *array, enum variation variation,
+                       bool is_pointwise, int64_t *strides);
+
 /* Called by the host's table (plugin.c). */
 plug_status kernel_scratch(const plug_call *call, uint64_t bytes, plug_mem *mem);
 plug_status kernel_output(const plug_call *call, uint32_t index, plug_dtype dtype,

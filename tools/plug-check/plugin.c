@@ -40,8 +40,8 @@ const char *load_plugin(void) {
       .scratch = scratch, .output = output, .rng = rng, .report = report};
   const char *reason = load_library(plugin_path, "plug-check", &services);
   if (reason) return reason;
-  if (!module.runtime && !module.kernels)
-    return "it has neither a runtime table nor kernels";
+  if (!module.runtime && !module.kernels && !module.compiler)
+    return "it has neither a runtime table nor kernels nor a compiler";
   if (!module.runtime) return NULL;
   if (!rt.device_count || !rt.device_info || !rt.device_sync || !rt.mem_alloc ||
       !rt.mem_free || !rt.copy) {

@@ -51,6 +51,13 @@ void expect(bool condition, const char *format, ...) {
   va_end(words);
 }
 
+void note(const char *format, ...) {
+  va_list words;
+  va_start(words, format);
+  vsnprintf(verdict->reason, sizeof verdict->reason, format, words);
+  va_end(words);
+}
+
 void doing(const char *what) {
   snprintf(verdict->doing, sizeof verdict->doing, "%s", what);
 }
