@@ -24,7 +24,7 @@ struct check {
 extern const struct check device_checks[], memory_checks[], copy_checks[],
     strided_checks[], map_checks[], stream_checks[], event_checks[], host_func_checks[],
     capture_checks[], ipc_checks[], growth_checks[], thread_checks[], error_checks[],
-    compiler_checks[], operator_checks[], kernel_checks[];
+    compiler_checks[], engine_checks[], operator_checks[], kernel_checks[];
 
 /* ---- The plugin under test (plugin.c). ---- */
 
@@ -39,6 +39,9 @@ const char *load_plugin(void);
 /* Asks for the devices and opens `device`. */
 void open_plugin(void);
 void open_device(int32_t index);
+
+/* Seconds that a check may take (plug_check.c). */
+extern int time_limit;
 
 /* ---- Judging (tools.c). ---- */
 

@@ -52,7 +52,7 @@ extern int progress_calls;
 /* Compiles and frees the graph. NULL: declined. */
 plug_engine compile_graph(struct graph *graph, const char *what);
 plug_engine compile_for(int32_t on, struct graph *graph, const char *what);
-/* The status of a compile with which something is wrong: no engine is made. */
+/* The status of a compile with which something is wrong, for the caller to judge. */
 plug_status compile_wrong(struct graph *graph, const char *what);
 void destroy_engine(plug_engine engine);
 
@@ -85,5 +85,39 @@ struct plain_run {
   float *output;          /* NULL: none */
 };
 plug_status run_plain(const struct plain_run *run);
+
+/* ---- Chains (chains.c). ---- */
+
+enum { TAME = 8, ROW = 3001 };
+
+/* Functions of the compiler's list, one after the other. */
+struct chain {
+  int32_t ops[TAME];
+  double (*functions[TAME])(double);
+  uint32_t count;
+};
+
+/* Ends the check if the compiler lists none of them. */
+struct chain need_chain(void);
+double apply_chain(const struct chain *chain, double x);
+/* The value that the function, the chain or the product gives. */
+int32_t add_unary(struct graph *graph, int32_t op, int32_t of, int32_t ndim,
+                  const int64_t *sizes);
+int32_t add_chain(struct graph *graph, const struct chain *chain, int32_t from,
+                  int32_t ndim, const int64_t *sizes);
+int32_t find_product(void); /* -1: the compiler does not list it */
+int32_t add_product(struct graph *graph, int32_t a, int32_t b, int32_t ndim,
+                    const int64_t *sizes);
+/* A graph of one input and one output, contiguous, and a run of its engine. */
+struct graph *chain_graph(const struct chain *chain, int32_t ndim, const int64_t *sizes,
+                          bool is_update);
+void set_chain_call(struct engine_call *call, const struct chain *chain, int32_t ndim,
+                    int64_t a, int64_t b);
+void fill_row(struct array *array, int32_t ndim, int64_t a, int64_t b);
+/* Runs an engine of a chain for `count` elements and compares; any thread. */
+void run_row(const struct chain *chain, plug_engine engine, int32_t on, int64_t count,
+             uint32_t seed);
+/* What the check says at its end: how many graphs the compiler took. */
+void say_how_many(void);
 
 #endif

@@ -89,7 +89,6 @@ plug_status compile_wrong(struct graph *graph, const char *what) {
   plug_engine engine = untouched_engine();
   const int32_t on = module.runtime ? device : PLUG_HOST;
   const plug_status status = compile_on(on, graph, what, &engine);
-  well_formed(status, what);
   expect(status == PLUG_OK || engine == untouched_engine(),
          "compile of %s failed and wrote an engine", what);
   return status;

@@ -23,19 +23,20 @@
 #include "verdict.h"
 
 static const struct check *const groups[] = {
-    device_checks,  memory_checks,   copy_checks,     strided_checks,
-    map_checks,     stream_checks,   event_checks,    host_func_checks,
-    capture_checks, ipc_checks,      growth_checks,   thread_checks,
-    error_checks,   compiler_checks, operator_checks, kernel_checks,
+    device_checks,   memory_checks, copy_checks,      strided_checks,  map_checks,
+    stream_checks,   event_checks,  host_func_checks, capture_checks,  ipc_checks,
+    growth_checks,   thread_checks, error_checks,     compiler_checks, engine_checks,
+    operator_checks, kernel_checks,
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
-/* Of a plugin that is no device there are only the last three groups to check. */
+/* Of a plugin that is no device there are only the last four groups to check. */
 static int first_group;
+
+int time_limit = 30;
 
 struct options {
   const char *only;
-  int timeout; /* seconds */
   bool json;
 };
 
@@ -113,18 +114,18 @@ static bool wait_for(pid_t child, int seconds, int *status) {
   return true;
 }
 
-static void run(const struct check *check, const struct options *options) {
+static void run(const struct check *check) {
   int status = 0;
   FILE *output = tmpfile(); /* a plugin writes nothing to stdout */
   memset(verdict, 0, sizeof *verdict);
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) run_in_child(check, output);
-  const bool ended = wait_for(child, options->timeout, &status);
+  const bool ended = wait_for(child, time_limit, &status);
   if (!ended) {
     verdict->state = VERDICT_FAIL;
     snprintf(verdict->reason, sizeof verdict->reason, "not finished after %d s: %s",
-             options->timeout, verdict->doing);
+             time_limit, verdict->doing);
   } else if (WIFSIGNALED(status)) {
     verdict->state = VERDICT_FAIL;
     snprintf(verdict->reason, sizeof verdict->reason, "ended by signal %d (%s): %s",
@@ -186,7 +187,7 @@ static struct tally run_all(const struct options *options) {
   for (int group = first_group; group < GROUPS; group++) {
     for (const struct check *check = groups[group]; check->name; check++) {
       if (options->only && strcmp(options->only, check->name) != 0) continue;
-      run(check, options);
+      run(check);
       tally.ok += verdict->state == VERDICT_OK;
       tally.failed += verdict->state == VERDICT_FAIL;
       tally.absent += verdict->state == VERDICT_ABSENT;
@@ -220,12 +221,12 @@ static void describe(void) {
 static int check_plugin(const struct options *options) {
   static const struct check description = {
       .name = "load", .promise = "loading", .run = describe, .begins = LOADED};
-  run(&description, options);
+  run(&description);
   if (verdict->state != VERDICT_OK) {
     fprintf(stderr, "plug-check: %s: %s\n", plugin_path, verdict->reason);
     return 2;
   }
-  first_group = verdict->has_device ? 0 : GROUPS - 3;
+  first_group = verdict->has_device ? 0 : GROUPS - 4;
   if (options->json) {
     printf("{\"plugin\": ");
     print_json_text(plugin_path);
@@ -286,7 +287,7 @@ static bool read_number(const char *text, long least, int *number) {
 }
 
 int main(int argc, char **argv) {
-  struct options options = {.timeout = 30};
+  struct options options = {.only = NULL};
   int number = 0;
   for (int i = 1; i < argc; i++) {
     const char *word = argv[i];
@@ -298,7 +299,7 @@ int main(int argc, char **argv) {
       if (++i == argc || !read_number(argv[i], is_device ? 0 : 1, &number)) {
         return usage("a number is missing after ", word);
       }
-      *(is_device ? &device : &options.timeout) = number;
+      *(is_device ? &device : &time_limit) = number;
     } else if (strcmp(word, "--only") == 0) {
       if (++i == argc) return usage("a name is missing after ", word);
       options.only = argv[i];
