@@ -47,13 +47,13 @@ void max_pool(Node& n) {
 
 void max_pool_backward(Node& n) {
   const Tensor grad = n.widened(0), index = n.tensor(7);
-  const Shape planes(n.shape().begin(), n.shape().end() - 2);
+  const Shape result = n.shape(), planes(result.begin(), result.end() - 2);
   const auto flat = [&](const Shape& sizes) {
     Shape made = planes;
     made.push_back(sizes[sizes.size() - 2] * sizes[sizes.size() - 1]);
     return made;
   };
-  const Shape to = flat(n.shape()), from = flat(grad.sizes);
+  const Shape to = flat(result), from = flat(grad.sizes);
   const int buffer = n.b.scratch(grad.type, to);
   const std::vector<Poly> strides = n.b.program().buffers[static_cast<std::size_t>(buffer)].strides;
   n.b.store(n.b.number(0, grad.type, to), buffer, {0, strides}, false);

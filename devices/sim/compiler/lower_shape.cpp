@@ -121,6 +121,8 @@ void slice_scatter(Node& n) {
   const std::size_t dim = n.is_given(2) ? n.dim(2, self.rank()) : 0;
   const Poly start = n.start(3, self.sizes[dim]), step = n.is_given(5) ? n.size(5) : Poly(1);
   const Tensor source = n.tensor(1);
+  const bool is_all = start.is(0) && step.is(1) && source.sizes[dim] == self.sizes[dim];
+  if (is_all) return n.set(source);
   const int buffer = copy_for_part(n, self);
   put_part(n, source, buffer, dim, start, step);
   n.set(n.b.load(buffer));

@@ -41,7 +41,10 @@ class GraphLowering {
     }
     count_uses();
     for (std::uint32_t n = 0; n < graph_.node_count; ++n) lower_node(*graph_.nodes[n], whole);
-    for (std::uint32_t o = 0; o < graph_.output_count; ++o) add_output(o);
+    for (std::uint32_t o = 0; o < graph_.output_count; ++o) {
+      if (updated(o) < 0) add_output(o);
+    }
+    add_updates();
   }
 
  private:
@@ -126,16 +129,25 @@ class GraphLowering {
     }
   }
 
-  void add_output(std::uint32_t output) {
-    const std::int32_t value = graph_.outputs[output];
-    Buffer made = described(*graph_.values[value], Buffer::Origin::kOutput, static_cast<int>(output));
-    const std::int32_t updated = graph_.updates != nullptr ? graph_.updates[output] : -1;
-    const auto& held = values_.at(static_cast<std::size_t>(value));
+  // The value that an output is the new content of, or -1.
+  std::int32_t updated(std::uint32_t output) const { return graph_.updates != nullptr ? graph_.updates[output] : -1; }
+
+  const Tensor& output_value(std::uint32_t output) const {
+    const auto& held = values_.at(static_cast<std::size_t>(graph_.outputs[output]));
     if (!held) fail(PLUG_INVALID, "Output ", output, " is not computed.");
-    if (updated < 0 && rebind(*held, made)) return;
-    if (updated >= 0) return add_update(*held, made, updated);
+    return *held;
+  }
+
+  Buffer output_buffer(std::uint32_t output) const {
+    return described(*graph_.values[graph_.outputs[output]], Buffer::Origin::kOutput, static_cast<int>(output));
+  }
+
+  void add_output(std::uint32_t output) {
+    const Buffer made = output_buffer(output);
+    const Tensor held = output_value(output);
+    if (rebind(held, made)) return;
     program_.buffers.push_back(made);
-    builder_.store(*held, static_cast<int>(program_.buffers.size()) - 1, {0, made.strides}, false);
+    builder_.store(held, static_cast<int>(program_.buffers.size()) - 1, {0, made.strides}, false);
   }
 
   // Has the stages that fill the output's value write into the output itself.
@@ -160,11 +172,106 @@ class GraphLowering {
     return true;
   }
 
-  // The argument itself is written, after all that reads its old content.
-  void add_update(const Tensor& held, Buffer made, std::int32_t /*input*/) {
-    const Tensor kept = builder_.realised(held);
-    program_.buffers.push_back(made);
-    builder_.store(kept, static_cast<int>(program_.buffers.size()) - 1, {0, made.strides}, false);
+  // ---- Outputs that are arguments: written after all that reads their old content. ----
+
+  struct Update {
+    std::uint32_t output;
+    int input;  // its buffer
+    Buffer made;
+    Tensor value;
+  };
+
+  void add_updates() {
+    std::vector<Update> updates;
+    for (std::uint32_t o = 0; o < graph_.output_count; ++o) {
+      if (updated(o) < 0) continue;
+      Update update{o, input_buffer(updated(o)), output_buffer(o), output_value(o)};
+      // The argument's own strides: the output is that argument.
+      update.made.strides = program_.buffers[static_cast<std::size_t>(update.input)].strides;
+      update.made.overwritten = update.input;
+      updates.push_back(std::move(update));
+    }
+    for (Update& update : updates) {
+      if (must_be_kept(update, updates)) update.value = copied(update.value);
+    }
+    for (const Update& update : updates) {
+      if (!write_in_place(update)) store_update(update);
+    }
+  }
+
+  int input_buffer(std::int32_t value) const {
+    for (std::uint32_t i = 0; i < graph_.input_count; ++i) {
+      if (graph_.inputs[i] == value) return static_cast<int>(i);  // inputs are the first buffers
+    }
+    fail(PLUG_INVALID, "An output is the new content of value ", value, ", which is no input.");
+  }
+
+  // Whether writing the argument would spoil what its new value, or that of another, is computed from.
+  static bool must_be_kept(const Update& update, const std::vector<Update>& updates) {
+    for (const Expr* load : loads_of(update.value.expr)) {
+      for (const Update& other : updates) {
+        if (load->buffer != other.input) continue;
+        const bool is_itself = other.output == update.output && load->args.empty() &&
+                               same_place(load->place, {0, update.made.strides}, update.made.sizes);
+        if (!is_itself) return true;
+      }
+    }
+    return false;
+  }
+
+  static bool same_place(const Affine& a, const Affine& b, const Shape& sizes) {
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (!sizes[d].is(1) && !(a.coefs[d] == b.coefs[d])) return false;
+    }
+    return a.offset == b.offset;
+  }
+
+  Tensor copied(const Tensor& tensor) {
+    const int buffer = builder_.scratch(tensor.type, tensor.sizes);
+    builder_.store(tensor, buffer, {0, program_.buffers[static_cast<std::size_t>(buffer)].strides}, false);
+    return builder_.load(buffer);
+  }
+
+  void store_update(const Update& update) {
+    program_.buffers.push_back(update.made);
+    builder_.store(update.value, static_cast<int>(program_.buffers.size()) - 1, {0, update.made.strides}, false);
+  }
+
+  // A copy of the argument with parts written into it needs no copy: the parts are written into the argument.
+  bool write_in_place(const Update& update) {
+    const Expr& expr = *update.value.expr;
+    if (expr.kind != Expr::Kind::kLoad || !expr.args.empty()) return false;
+    Buffer& buffer = program_.buffers[static_cast<std::size_t>(expr.buffer)];
+    const Affine whole{0, update.made.strides};
+    const bool fits = buffer.origin == Buffer::Origin::kScratch && buffer.type == update.made.type &&
+                      buffer.sizes == update.made.sizes && buffer.strides == update.made.strides &&
+                      same_place(expr.place, whole, buffer.sizes);
+    if (!fits) return false;
+    auto& stages = program_.stages;
+    const auto copy = std::find_if(stages.begin(), stages.end(), [&](const Stage& stage) { return stage.buffer == expr.buffer; });
+    const bool is_copy = copy->kind == Stage::Kind::kLoops && copy->fold == Fold::kNone && !copy->is_part &&
+                         copy->value->kind == Expr::Kind::kLoad && copy->value->buffer == update.input &&
+                         copy->value->args.empty() && same_place(copy->value->place, whole, buffer.sizes);
+    if (!is_copy) return false;
+    for (auto later = copy + 1; later != stages.end(); ++later) {
+      if (reads(*later, update.input)) return false;
+    }
+    stages.erase(copy);
+    buffer.origin = update.made.origin;
+    buffer.index = update.made.index;
+    buffer.overwritten = update.input;
+    return true;
+  }
+
+  static bool reads(const Stage& stage, int buffer) {
+    std::vector<const Expr*> roots = stage.positions;
+    if (stage.value != nullptr) roots.push_back(stage.value);
+    for (const Expr* root : roots) {
+      for (const Expr* load : loads_of(root)) {
+        if (load->buffer == buffer) return true;
+      }
+    }
+    return false;
   }
 
   const plug_graph& graph_;

@@ -71,6 +71,7 @@ bool Node::is_fraction(std::size_t index) const {
 }
 
 std::string_view Node::text(std::size_t index) const {
+  if (!is_given(index)) return {};
   const plug_value& given = arg(index);
   return given.tag == PLUG_VALUE_STR ? std::string_view(given.as.str, given.count) : std::string_view();
 }

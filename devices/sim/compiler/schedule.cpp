@@ -52,6 +52,9 @@ bool folds_columns(const Stage& stage) {
   const std::size_t column = stage.kept.size() - 1, last = column + stage.reduced.size();
   int columns = 0, rows = 0;
   for (const Expr* load : loads_of(stage.value)) {
+    bool is_folded = false;
+    for (std::size_t d = column + 1; d <= last; ++d) is_folded = is_folded || !load->place.coefs[d].is(0);
+    if (!is_folded) continue;  // the same for all that becomes one result
     columns += load->place.coefs[column].is(1) ? 1 : 0;
     rows += load->place.coefs[last].is(1) ? 1 : 0;
   }
