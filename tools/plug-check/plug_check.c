@@ -30,7 +30,8 @@ static const struct check *const groups[] = {
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
-/* Of a plugin that is no device there are only the last four groups to check. */
+/* Of a plugin that is no device there are only the last groups to check: two, and two
+** more of a compiler. */
 static int first_group;
 
 int time_limit = 30;
@@ -206,6 +207,7 @@ static struct tally run_all(const struct options *options) {
 static void describe(void) {
   char devices[32] = "no device";
   verdict->has_device = module.runtime != NULL;
+  verdict->has_compiler = module.compiler != NULL;
   if (module.runtime) {
     open_plugin();
     snprintf(devices, sizeof devices, "%d device%s", device_total,
@@ -226,7 +228,7 @@ static int check_plugin(const struct options *options) {
     fprintf(stderr, "plug-check: %s: %s\n", plugin_path, verdict->reason);
     return 2;
   }
-  first_group = verdict->has_device ? 0 : GROUPS - 4;
+  first_group = verdict->has_device ? 0 : verdict->has_compiler ? GROUPS - 4 : GROUPS - 2;
   if (options->json) {
     printf("{\"plugin\": ");
     print_json_text(plugin_path);

@@ -10,7 +10,7 @@ enum { VERDICT_NONE = 0, VERDICT_OK = 'o', VERDICT_FAIL = 'F', VERDICT_ABSENT = 
 struct verdict {
   atomic_int claims; /* several threads or processes may fail at once: the first counts */
   char state;
-  char has_device; /* whether the plugin is one */
+  char has_device, has_compiler; /* what the plugin is */
   char reason[1024];
   char doing[256];
 };
