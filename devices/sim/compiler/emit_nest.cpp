@@ -3,6 +3,7 @@
 #include <set>
 
 #include "emit.h"
+#include "error.h"
 
 namespace torchplug::sim::compiler {
 namespace {
@@ -94,7 +95,8 @@ class NestEmitter {
       default: break;
     }
     const int slot = plan_.slots[static_cast<std::size_t>(index)];
-    return "(a->scratch + (" + (slot < 0 ? std::string("0") : plan_.offsets[static_cast<std::size_t>(slot)]) + "))";
+    if (slot < 0) fail(PLUG_INTERNAL, "Buffer ", index, " of the engine has no place.");
+    return "(a->scratch + (" + plan_.offsets[static_cast<std::size_t>(slot)] + "))";
   }
 
   bool is_inner(std::size_t dim) const { return dim >= nest_.outer.size(); }

@@ -66,6 +66,7 @@ class Scheduler {
   explicit Scheduler(Program& program) : program_(program) { made_.lives.resize(program.buffers.size()); }
 
   Schedule run() {
+    drop_unused();
     for (const Stage& stage : program_.stages) add(stage);
     for (Nest& nest : made_.nests) finish(nest);
     find_lives();
@@ -74,6 +75,23 @@ class Scheduler {
 
  private:
   using Kind = Nest::Kind;
+
+  // Stages whose results nobody reads.
+  void drop_unused() {
+    std::vector<bool> is_used(program_.buffers.size());
+    std::vector<Stage> used;
+    for (auto stage = program_.stages.rbegin(); stage != program_.stages.rend(); ++stage) {
+      const auto buffer = static_cast<std::size_t>(stage->buffer);
+      if (!is_used[buffer] && program_.buffers[buffer].origin != Buffer::Origin::kOutput) continue;
+      std::vector<const Expr*> roots = stage->positions;
+      if (stage->value != nullptr) roots.push_back(stage->value);
+      for (const Expr* root : roots) {
+        for (const Expr* load : loads_of(root)) is_used[static_cast<std::size_t>(load->buffer)] = true;
+      }
+      used.push_back(std::move(*stage));
+    }
+    program_.stages.assign(used.rbegin(), used.rend());
+  }
 
   void add(const Stage& given) {
     Stage stage = given;
