@@ -24,15 +24,14 @@ Extractor::Extractor(const Graph& graph)
 class Extraction {
  public:
   Extraction(const Extractor& whole, std::span<const int32_t> nodes)
-      : whole_(whole), from_(whole.graph_), nodes_(nodes), inside_(nodes.begin(), nodes.end()) {
-    result_.nodes.assign(nodes.begin(), nodes.end());
-  }
+      : whole_(whole), from_(whole.graph_), nodes_(nodes), inside_(nodes.begin(), nodes.end()) {}
 
   Extracted run() {
     find_outputs();
+    find_needed();
     find_inputs();
     for (const int32_t input : result_.inputs) add_input(input);
-    for (const int32_t node : nodes_) add_node(from_.nodes()[static_cast<size_t>(node)]);
+    for (const int32_t node : result_.nodes) add_node(from_.nodes()[static_cast<size_t>(node)]);
     result_.graph.set_flags(from_.flags());
     result_.graph.set_outputs(outputs());
     return std::move(result_);
@@ -67,9 +66,24 @@ class Extraction {
         if (places(result).empty() && is_used_inside_only(result)) continue;
         result_.outputs.push_back(result);
         is_output_.insert(result);
+        needed_.insert(result);
         updates_.push_back(updated_by(result));
       }
     }
+  }
+
+  // What no output needs is left out.
+  void find_needed() {
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      const Node& node = from_.nodes()[static_cast<size_t>(nodes_[i])];
+      const auto is_needed = [this](int32_t result) { return needed_.contains(result); };
+      if (std::none_of(node.results.begin(), node.results.end(), is_needed)) continue;
+      result_.nodes.push_back(nodes_[i]);
+      for (const Argument& argument : node.args) {
+        argument.for_each_ref([this](int32_t number) { needed_.insert(number); });
+      }
+    }
+    std::reverse(result_.nodes.begin(), result_.nodes.end());
   }
 
   void find_inputs() {
@@ -77,7 +91,7 @@ class Extraction {
     const auto need = [&](int32_t number) {
       if (known.insert(number).second) result_.inputs.push_back(number);
     };
-    for (const int32_t node : nodes_) {
+    for (const int32_t node : result_.nodes) {
       for (const Argument& argument : from_.nodes()[static_cast<size_t>(node)].args) {
         argument.for_each_ref([&](int32_t number) {
           const bool is_made_here = value(number).producer >= 0 && inside_.contains(value(number).producer);
@@ -139,8 +153,8 @@ class Extraction {
     }
     std::vector<std::optional<TensorType>> results;
     for (const int32_t result : node.results) {
-      const bool is_needed = result >= 0 && (is_output_.contains(result) || !users(result).empty());
-      results.push_back(is_needed ? std::optional(type(result, is_output_.contains(result))) : std::nullopt);
+      results.push_back(needed_.contains(result) ? std::optional(type(result, is_output_.contains(result)))
+                                                 : std::nullopt);
     }
     const Operator& called = from_.operator_of(node);
     const int32_t local = result_.graph.add_node(result_.graph.add_operator(called.schema, called.place),
@@ -166,7 +180,8 @@ class Extraction {
   std::span<const int32_t> nodes_;
   std::unordered_set<int32_t> inside_;
   std::unordered_set<int32_t> is_output_;
-  std::vector<int32_t> updates_;  // for each output, the input of the whole
+  std::unordered_set<int32_t> needed_;  // values, by outputs or by nodes that these need
+  std::vector<int32_t> updates_;        // for each output, the input of the whole
   std::unordered_map<int32_t, int32_t> values_;
   std::unordered_map<int32_t, int32_t> symbols_;
   Extracted result_;

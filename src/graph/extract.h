@@ -25,9 +25,9 @@ class Extractor {
  public:
   explicit Extractor(const Graph& graph);
 
-  // Of nodes in the graph's order. Outputs are what nodes outside or the whole graph's outputs need. An
-  // output is the new content of an input, as the whole graph says, if nobody outside sees that input or the
-  // output: the host copies otherwise.
+  // Of nodes in the graph's order. Outputs are what nodes outside or the whole graph's outputs need; nodes
+  // that none of these need are left out, which may be all. An output is the new content of an input, as the
+  // whole graph says, if nobody outside sees that input or the output: the host copies otherwise.
   Extracted extract(std::span<const int32_t> nodes) const;
 
  private:
