@@ -151,6 +151,14 @@ Tensor Builder::reshape(const Tensor& tensor, const Shape& sizes) {
 
 Tensor Builder::reduce(Fold fold, const Tensor& tensor, const std::vector<std::size_t>& dims, bool keep,
                        Type type, bool by_columns) {
+  if (const auto parts = reduced_in_parts(fold, tensor, dims, type)) {
+    Shape sizes;
+    for (std::size_t d = 0; d < tensor.rank(); ++d) {
+      const bool is_reduced = std::find(dims.begin(), dims.end(), d) != dims.end();
+      if (!is_reduced || keep) sizes.push_back(is_reduced ? Poly(1) : tensor.sizes[d]);
+    }
+    return reshape(*parts, sizes);
+  }
   Stage stage;
   std::vector<std::size_t> order, reduced;
   Shape with_ones = tensor.sizes;
@@ -174,6 +182,35 @@ Tensor Builder::reduce(Fold fold, const Tensor& tensor, const std::vector<std::s
   if (!keep) return made;
   made = reshape(made, with_ones);
   return made;
+}
+
+// Few results of many elements: parts of each first, which threads share and where sums keep their digits.
+std::optional<Tensor> Builder::reduced_in_parts(Fold fold, const Tensor& tensor, const std::vector<std::size_t>& dims,
+                                                Type type) {
+  constexpr std::int64_t kFew = 8, kMany = 32768, kParts = 64;
+  Poly kept = 1, reduced = 1;
+  for (std::size_t d = 0; d < tensor.rank(); ++d) {
+    const bool is_reduced = std::find(dims.begin(), dims.end(), d) != dims.end();
+    (is_reduced ? reduced : kept) = (is_reduced ? reduced : kept) * tensor.sizes[d];
+  }
+  const auto results = kept.number(), elements = reduced.number();
+  if (!results || *results > kFew || (elements && *elements < kMany)) return std::nullopt;
+  if (dims.size() >= 2) {
+    const std::size_t first = *std::min_element(dims.begin(), dims.end());
+    const auto size = tensor.sizes[first].number();
+    if (size && (*size < 4 || *size > kMany)) return std::nullopt;
+    std::vector<std::size_t> rest;
+    for (const std::size_t dim : dims) {
+      if (dim != first) rest.push_back(dim);
+    }
+    return reduce(fold, reduce(fold, tensor, rest, true, type), {first}, true, type);
+  }
+  if (!elements || *elements % kParts != 0) return std::nullopt;
+  Shape sizes = tensor.sizes;
+  sizes[dims[0]] = kParts;
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dims[0]) + 1, Poly(*elements / kParts));
+  const Tensor partial = reduce(fold, reshape(tensor, sizes), {dims[0] + 1}, false, type);
+  return reduce(fold, partial, {dims[0]}, true, type);
 }
 
 Tensor Builder::realised(const Tensor& tensor) {

@@ -4,6 +4,7 @@
 // Fails with PLUG_UNSUPPORTED for what cannot be compiled. One thread uses a Builder.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,9 @@ class Builder {
   Tensor random(const Shape& sizes, Type type);
 
  private:
+  std::optional<Tensor> reduced_in_parts(Fold fold, const Tensor& tensor, const std::vector<std::size_t>& dims,
+                                         Type type);
+
   Program& program_;
 };
 

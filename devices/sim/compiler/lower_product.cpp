@@ -217,7 +217,7 @@ Weights softmax_of(Node& n, const Tensor& scores) {
   const std::size_t last = scores.rank() - 1;
   const Type type = scores.type;
   const Tensor most = n.b.reduce(Fold::kMost, scores, {last}, true, type);
-  const Tensor powers = n.b.apply("x_exp($0)", type, {n.b.sub(scores, most)}, 12);
+  const Tensor powers = n.b.apply("x_exp_down($0)", type, {n.b.sub(scores, most)}, 12);
   const Tensor sum = n.b.reduce(Fold::kSum, powers, {last}, true, type);
   return {n.b.div(powers, sum), n.b.add(most, n.b.apply("x_log($0)", type, {sum}, 14))};
 }

@@ -93,7 +93,7 @@ struct Exponentials {
 Exponentials exponentials(Node& n, const Tensor& self, std::size_t dim) {
   const Tensor most = n.b.reduce(Fold::kMost, self, {dim}, true, self.type);
   const Tensor apart = n.b.sub(self, most);
-  const Tensor powers = n.b.apply("x_exp($0)", self.type, {apart}, 12);
+  const Tensor powers = n.b.apply("x_exp_down($0)", self.type, {apart}, 12);
   return {most, apart, n.b.reduce(Fold::kSum, powers, {dim}, true, self.type)};
 }
 
@@ -101,7 +101,7 @@ void softmax(Node& n) {
   const Tensor self = n.widened(0);
   if (self.rank() == 0) return n.set(n.b.apply("($0 - $0 + 1)", self.type, {self}));
   const Exponentials e = exponentials(n, self, n.dim(1, self.rank()));
-  n.set(n.b.div(n.b.apply("x_exp($0)", self.type, {e.apart}, 12), e.sum));
+  n.set(n.b.div(n.b.apply("x_exp_down($0)", self.type, {e.apart}, 12), e.sum));
 }
 
 void log_softmax(Node& n) {

@@ -127,20 +127,35 @@ template <class T> INLINE T x_abs(T x) { return x < 0 ? -x : x; }
 INLINE double x_round(double x) { return __builtin_rint(x); }
 template <class T> INLINE T x_round(T x) { return x; }
 )"},
-    {"x_exp(", R"(INLINE float x_exp(float x) {
-  const float most = x > 88.8f ? 88.8f : x, kept = most < -104.0f ? -104.0f : most;
-  const float shifted = fma_(kept, 1.44269504f, 12582912.0f), n = shifted - 12582912.0f;
-  const float r = fma_(n, -1.42860677e-6f, fma_(n, -0.693145752f, kept));
-  float p = fma_(r, 1.9875691500e-4f, 1.3981999507e-3f);
-  p = fma_(p, r, 8.3334519073e-3f);
-  p = fma_(p, r, 4.1665795894e-2f);
-  p = fma_(p, r, 1.6666665459e-1f);
+    // 2^n times a polynomial of the rest; in two steps where 2^n alone may be no normal number.
+    {"exp_parts_", R"(struct Exp { float p; uint32_t n; };
+INLINE Exp exp_parts_(float x) {
+  const float shifted = fma_(x, 1.44269504f, 12582912.0f), n = shifted - 12582912.0f;
+  const float r = fma_(n, -1.42860677e-6f, fma_(n, -0.693145752f, x));
+  float p = fma_(r, 1.39372167e-3f, 8.36553704e-3f);
+  p = fma_(p, r, 4.16664295e-2f);
+  p = fma_(p, r, 1.66665629e-1f);
   p = fma_(p, r, 0.5f);
-  p = fma_(p, r * r, r) + 1.0f;
-  const int32_t whole = (int32_t)(bits_(shifted) - 0x4B400000u), half = whole >> 1;
-  return p * float_((uint32_t)(half + 127) << 23) * float_((uint32_t)(whole - half + 127) << 23);
+  p = fma_(p, r, 1.0f);
+  return {fma_(p, r, 1.0f), bits_(shifted)};
+}
+)"},
+    {"x_exp(", R"(INLINE float x_exp(float x) {
+  const float most = x > 88.8f ? 88.8f : x;
+  const Exp e = exp_parts_(most < -104.0f ? -104.0f : most);
+  const int32_t whole = (int32_t)(e.n - 0x4B400000u), half = whole >> 1;
+  return e.p * float_((uint32_t)(half + 127) << 23) * float_((uint32_t)(whole - half + 127) << 23);
 }
 )" SIM_LIBM_F64(exp)},
+    // For what is not above 0: a power of two is added to the exponent, and the rest of a very small one follows.
+    {"x_exp_down(", R"(INLINE float x_exp_down(float x) {
+  const Exp e = exp_parts_(x < -104.0f ? -104.0f : x);
+  const bool is_low = x < -44.0f;
+  const float y = float_(bits_(e.p) + ((is_low ? e.n + 64u : e.n) << 23));
+  return is_low ? y * 0x1p-64f : y;
+}
+INLINE double x_exp_down(double x) { return __builtin_exp(x); }
+)"},
     {"x_expm1(", R"(INLINE float x_expm1(float x) {
   const float most = x > 88.8f ? 88.8f : x, kept = most < -20.0f ? -20.0f : most;
   const float shifted = fma_(kept, 1.44269504f, 12582912.0f), n = shifted - 12582912.0f;
@@ -190,7 +205,7 @@ template <class T> INLINE T x_round(T x) { return x; }
   p = fma_(p, z, 1.33331671e-1f);
   p = fma_(p, z, -3.33333313e-1f);
   const float near = fma_(p * z, x, x);
-  const float far = __builtin_copysignf(1.0f - 2.0f / (x_exp(2.0f * size) + 1.0f), x);
+  const float e = x_exp_down(-2.0f * size), far = __builtin_copysignf((1.0f - e) / (1.0f + e), x);
   return size < 0.625f ? near : far;
 }
 )" SIM_LIBM_F64(tanh)},
@@ -210,16 +225,16 @@ template <class T> INLINE T x_round(T x) { return x; }
   q = fma_(q, t, -6.33627236e-1f);
   q = fma_(q, t, -1.12939715f);
   q = fma_(q, t, 1.53389759e-4f);
-  const float far = __builtin_copysignf(1.0f - x_exp(q), x);
+  const float far = __builtin_copysignf(1.0f - x_exp_down(q), x);
   return size < 0.95f ? near : far;
 }
 )" SIM_LIBM_F64(erf)},
     {"x_sigmoid(", R"(INLINE float x_sigmoid(float x) {
-  const float e = x_exp(-__builtin_fabsf(x));
+  const float e = x_exp_down(-__builtin_fabsf(x));
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 INLINE double x_sigmoid(double x) {
-  const double e = x_exp(-__builtin_fabs(x));
+  const double e = x_exp_down(-__builtin_fabs(x));
   return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
 )"},
@@ -232,7 +247,7 @@ INLINE double x_sigmoid(double x) {
     {"x_gelu(", "template <class T> INLINE T x_gelu(T x) { return x * (T)0.5 * (1 + x_erf(x * (T)0.70710678118654752440)); }\n"},
     {"x_gelu_slope(", R"(template <class T> INLINE T x_gelu_slope(T x) {
   const T cdf = (T)0.5 * (1 + x_erf(x * (T)0.70710678118654752440));
-  return cdf + x * x_exp(x * x * (T)-0.5) * (T)0.39894228040143267794;
+  return cdf + x * x_exp_down(x * x * (T)-0.5) * (T)0.39894228040143267794;
 }
 )"},
     {"x_gelu_tanh(", R"(template <class T> INLINE T x_gelu_tanh(T x) {

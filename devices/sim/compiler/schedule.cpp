@@ -245,6 +245,7 @@ class Scheduler {
   void finish(Nest& nest) {
     if (nest.kind == Kind::kRandom || nest.kind == Kind::kScatter) return;
     if (nest.kind == Kind::kRows && !nest.is_split && !nest.outer.empty()) {
+      order(nest);
       while (merge(nest, nest.outer, 0)) continue;
       nest.inner = {nest.outer.back()};
       nest.outer.pop_back();
@@ -253,6 +254,37 @@ class Scheduler {
     if (nest.kind == Kind::kRows)
       while (merge(nest, nest.inner, nest.outer.size())) continue;
     while (merge(nest, nest.reduced, nest.outer.size() + nest.inner.size())) continue;
+  }
+
+  // Puts the dim innermost along which most of what is written and read lies one behind the other.
+  void order(Nest& nest) {
+    const std::size_t rank = nest.outer.size();
+    std::vector<int> neighbours(rank);
+    const auto count = [&](const Affine& place, int weight) {
+      for (std::size_t d = 0; d < rank; ++d) neighbours[d] += place.coefs[d].is(1) ? weight : 0;
+    };
+    for (const Nest::Item& item : nest.items) {
+      count(item.stage.place, 2);
+      for (const Expr* load : loads_of(item.stage.value)) count(load->place, 1);
+    }
+    std::size_t best = rank - 1;
+    for (std::size_t d = rank; d-- > 0;) {
+      if (neighbours[d] > neighbours[best]) best = d;
+    }
+    if (best != rank - 1) move_last(nest, best);
+  }
+
+  void move_last(Nest& nest, std::size_t dim) {
+    const std::size_t rank = nest.outer.size();
+    std::vector<Affine> map(rank, Affine{0, std::vector<Poly>(rank)});
+    for (std::size_t d = 0; d < rank; ++d) map[d].coefs[d == dim ? rank - 1 : d < dim ? d : d - 1] = 1;
+    for (Nest::Item& item : nest.items) {
+      item.stage.value = program_.pool.remap(item.stage.value, map, rank);
+      item.stage.place = remap(item.stage.place, map, rank);
+    }
+    const Poly size = nest.outer[dim];
+    nest.outer.erase(nest.outer.begin() + static_cast<std::ptrdiff_t>(dim));
+    nest.outer.push_back(size);
   }
 
   // Makes two neighbouring dims of `dims`, which begin at `first`, one.
