@@ -338,8 +338,6 @@ constexpr plug_runtime kRuntime = {
     .mem_unmap = mem_unmap,
 };
 
-plug_kernels the_kernels;
-
 constinit plug_module the_module = {
     .size = sizeof(plug_module),
     .abi_minor = PLUG_ABI_MINOR,
@@ -369,8 +367,8 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
     const Options options = read_options(*host);
     the_module.profiler = options.profiler ? &kProfiler : nullptr;
     the_module.runtime = options.captures ? &kRuntime : &kRuntimeWithoutCapture;
-    the_kernels = make_kernels(options);
-    the_module.kernels = options.kernels ? &the_kernels : nullptr;
+    const plug_kernels& kernels = options.any ? kKernelsAndAny : kKernels;
+    the_module.kernels = options.kernels ? &kernels : nullptr;
     make_devices(options);
     *module = &the_module;
   });

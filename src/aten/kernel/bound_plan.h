@@ -74,7 +74,7 @@ class BoundPlanner {
   void check_inputs(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
   bool is_kept_as_number(const at::Tensor& tensor) const;
   void shape_outputs(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
-  std::optional<CallShape> ask_pytorch(Arguments arguments, BoundPlan& plan) const;
+  std::optional<CallShape> ask_pytorch(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
   const OperatorFacts& facts_of_shape() const;
   void leave_open(BoundPlan& plan) const;
   bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;
