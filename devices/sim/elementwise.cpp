@@ -28,17 +28,19 @@ bool are_dense(const Operands& operands, std::size_t count, const plug_dtype* dt
 }  // namespace
 
 bool is_better_borrowed(const Operands& operands, std::size_t count, const plug_dtype* dtypes) {
-  constexpr std::int64_t kShort = 32, kFew = 256, kMostWithGaps = 8192;
+  constexpr std::int64_t kShort = 32, kFew = 256, kMostUneven = 8192, kMost = 1 << 22;
   const plug_loop& loop = operands.loop;
   const std::int64_t* const strides = loop.strides[loop.ndim - 1];
-  bool has_gaps = false;
+  bool is_even = true;
   for (std::size_t k = 0; k < count; ++k) {
     if (operands.convert[k] != nullptr) return false;  // PyTorch would convert all of it first
+    if (operands.is_number[k]) continue;
     const auto bytes = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(dtypes[k]));
-    has_gaps = has_gaps || (!operands.is_number[k] && strides[k] != 0 && strides[k] != bytes);
+    is_even = is_even && strides[k] == bytes;
   }
-  const bool has_short_rows = loop.count > kFew && loop.sizes[loop.ndim - 1] < kShort;
-  return has_short_rows || (has_gaps && loop.count > kMostWithGaps);
+  const bool has_short_rows = loop.sizes[loop.ndim - 1] < kShort;
+  return (loop.count > kFew && has_short_rows) || (loop.count > kMostUneven && !is_even) ||
+         loop.count > kMost;
 }
 
 plug_status read_operands(const plug::Call& call, std::size_t count, const plug_tensor* const* tensors,

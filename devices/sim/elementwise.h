@@ -62,15 +62,15 @@ struct Rounding {
 plug_status read_operands(const plug::Call& call, std::size_t count, const plug_tensor* const* tensors,
                           const plug_dtype* dtypes, Rounding rounding, Operands& operands);
 
-// Whether PyTorch goes over such rows faster: short ones, and many elements that do not lie one behind the
-// other.
+// Whether PyTorch goes over such rows faster: short ones, those of one element each, and very many elements
+// that do not lie one behind the other.
 bool is_better_borrowed(const Operands& operands, std::size_t count, const plug_dtype* dtypes);
 
 // Operands that are not dense.
 template <class Op, class R, class... Ins>
 struct StridedElements {
   static constexpr std::size_t kInputs = sizeof...(Ins);
-  static constexpr std::int64_t kBlock = 256;
+  static constexpr std::int64_t kBlock = 1024;
   static constexpr std::size_t kWidest = std::max({sizeof(R), sizeof(Ins)...});
 
   StridedElements(const Operands& given, const Op& with) : operands(given), op(with) {
@@ -180,7 +180,7 @@ plug_status elementwise(const plug::Call& call, const char* name, Layouts layout
     return declined("with this alpha PyTorch rounds otherwise where elements do not lie in a row");
   }
   if (is_better_borrowed(operands, std::size(tensors), kDtypes)) {
-    return declined("PyTorch is faster where rows are short or have gaps");
+    return declined("PyTorch is faster where rows are short, have gaps, or repeat an element");
   }
   launch_kept(call, name, std::make_unique<StridedElements<Op, R, Ins...>>(operands, op));
   return PLUG_OK;

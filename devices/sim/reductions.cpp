@@ -63,11 +63,11 @@ class Reduction {
   using A = typename Fold::Accumulator;
   static constexpr std::int64_t kLanes = 32;      // accumulators of one run, so that additions overlap
   static constexpr std::int64_t kColumns = 1024;  // accumulators of neighbours
-  static constexpr std::int64_t kPart = 16384;
+  static constexpr std::int64_t kPart = kGrain;
 
  public:
   Reduction(const plug_reduction& loops, const Fold& fold) : loops_(loops), fold_(fold) {
-    const bool has_few_results = kept().count < 64 && reduced().count >= 2 * kPart;
+    const bool has_few_results = kept().count < 64 && reduced().count >= 4 * kPart;
     parts_ = has_few_results ? (reduced().count + kPart - 1) / kPart : 1;
     if (parts_ > 1) partial_.resize(static_cast<std::size_t>(parts_ * kept().count));
   }
@@ -114,7 +114,7 @@ class Reduction {
   template <class Put>
   void visit(std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t to,
              const Put& put) const noexcept {
-    const bool has_dense_runs = reduced().strides[reduced().ndim - 1][0] == sizeof(T);
+    const bool has_dense_runs = has_elements_in_a_row();
     plug_runs rows;
     plug_runs_begin(&rows, &kept(), begin, end);
     while (plug_runs_next(&rows) != 0) {
@@ -137,7 +137,14 @@ class Reduction {
     }
   }
 
+  bool has_elements_in_a_row() const {
+    const std::int32_t last = reduced().ndim - 1;
+    return reduced().sizes[last] > 1 && reduced().strides[last][0] == sizeof(T);
+  }
+
   A fold_one(char* input, std::int64_t from, std::int64_t to) const noexcept {
+    if (reduced().ndim == 1 && has_elements_in_a_row())
+      return fold_run(reinterpret_cast<const T*>(input) + from, to - from);
     A value = Fold::start();
     char* const base[] = {input};
     plug_runs runs;

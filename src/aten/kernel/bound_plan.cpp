@@ -26,9 +26,7 @@ using at::native::ResultTypeState;
 constexpr std::string_view kOperands[] = {"other", "exponent", "self", "min", "max"};
 
 bool is_operand(const c10::Argument& argument) {
-  const auto* optional = argument.type()->castRaw<c10::OptionalType>();
-  const c10::Type& type = optional != nullptr ? *optional->getElementType() : *argument.type();
-  return type.kind() == c10::TypeKind::NumberType &&
+  return without_optional(argument.type())->kind() == c10::TypeKind::NumberType &&
          std::find(std::begin(kOperands), std::end(kOperands), argument.name()) != std::end(kOperands);
 }
 

@@ -151,8 +151,8 @@ uint64_t PlanKey::hash_of_words() const {
   return hash;
 }
 
-// A usual tensor, on a storage of its own, is added without a call or a loop. Every operator does this at
-// every call: 92 instructions, where it took 144 with a call for each unusual case in the midst.
+// A usual tensor, on a storage of its own, is added without a call or a loop: every operator does this at
+// every call.
 void PlanKey::add_tensor(const c10::TensorImpl& tensor, c10::Device device) {
   constexpr size_t kInPlace = C10_SIZES_AND_STRIDES_MAX_INLINE_SIZE;
   const c10::impl::SizesAndStrides& shape = PlainTensor::shape(tensor);
