@@ -55,32 +55,6 @@ SLOW = "int usleep(unsigned); usleep(250000); return base_relu(call);"
 WRONG = "base_relu(call); *(float *)at(&call->results[0].as.tensors->mem) += 1; return PLUG_OK;"
 FAILS = 'return fail(PLUG_INTERNAL, "the unit is on fire");'
 
-# Operators whose results are lists that the kernel asks for.
-LISTS = """
-#define NAME "lists"
-#include "own_operators.h"
-static plug_status rows(const plug_call *call) {
-  const plug_tensor *x = arg(call, 0);
-  const int64_t length = x->sizes[1];
-  for (int64_t r = 0; r < x->sizes[0]; r++) {
-    const plug_status status = host->output(host, call, 0, PLUG_F32, 1, &length, NULL);
-    if (status != PLUG_OK) return status;
-    memcpy(data_of(&call->results[0].as.tensors[r]), data_of(x) + r * length,
-           (size_t)length * sizeof(float));
-  }
-  return PLUG_OK;
-}
-static const plug_kernel list[] = {
-    {.schema = "lists::rows(Tensor x) -> Tensor[]", .fn = rows, .accepts = PLUG_SHAPES_OUTPUT},
-    {.schema = "lists::positives(Tensor x) -> (int[], float[], bool[])", .fn = positives}};
-plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {
-  make_device(given, NAME);
-  add_kernels(list, 2);
-  *out = &module;
-  return PLUG_OK;
-}
-"""
-
 HEADER = 'torchplug-trace 1 plugin="x" version="1" abi=2 pid=1\n'
 TENSOR = "tensor(f32 m1+{offset} [2] [1]{rest})"
 
@@ -208,7 +182,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(device, tmp_path):
 def lists(tmp_path_factory):
     """A plugin whose results are lists, and the trace of a call of each of its operators."""
     folder = tmp_path_factory.mktemp("lists")
-    library, path = compile_plugin(folder, "lists", LISTS), folder / "lists.trace"
+    library, path = compile_test_plugin(folder, "lists"), folder / "lists.trace"
     code = """
 x = torch.tensor([[1.0, -2.0, 3.0], [0.5, -0.25, 4.0]], device=device)
 print([row.tolist() for row in torch.ops.lists.rows(x)], *torch.ops.lists.positives(x))
@@ -430,9 +404,9 @@ def test_torchplug_plays_it_by_the_name_of_a_plugin(folder):
 @once
 def test_torchplug_plays_it_with_a_plugin_of_operators_alone(folder, monkeypatch):
     library = compile_test_plugin(folder, "operators")
-    install(folder, "acme", f"PATH = {str(library)!r}\n", group="torchplug.operators")
+    install(folder, "played", f"PATH = {str(library)!r}\n", group="torchplug.operators")
     monkeypatch.syspath_prepend(folder)
     started = []
     monkeypatch.setattr("os.execv", lambda program, words: started.append(words))
-    cli.main(["replay", "some.trace", "acme"])
+    cli.main(["replay", "some.trace", "played"])
     assert started == [["plug-replay", "some.trace", str(library)]]
