@@ -1,5 +1,5 @@
 /* plug-check - checks the runtime (L0) and the kernels (L1) of a torchplug plugin, and
-** the operators of its own by what its tables say of them.
+** the operators of its own.
 **
 **   plug-check libacme.so [--device N] [--only NAME] [--timeout SECONDS] [--json]
 **   plug-check --list
@@ -23,13 +23,13 @@
 #include "verdict.h"
 
 static const struct check *const groups[] = {
-    device_checks, memory_checks, copy_checks,      strided_checks,  map_checks,
-    stream_checks, event_checks,  host_func_checks, capture_checks,  ipc_checks,
-    growth_checks, thread_checks, error_checks,     operator_checks, kernel_checks,
+    device_checks, memory_checks, copy_checks,      strided_checks, map_checks,
+    stream_checks, event_checks,  host_func_checks, capture_checks, ipc_checks,
+    growth_checks, thread_checks, error_checks,     kernel_checks,
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
-/* Of a plugin that is no device there are only the last two groups to check. */
+/* Of a plugin that is no device there is only the last group to check. */
 static int first_group;
 
 struct options {
@@ -168,11 +168,13 @@ static void print_json(const struct check *check, bool first) {
 }
 
 static void print_line(const struct check *check) {
-  if (verdict->state == VERDICT_OK) {
-    printf("ok      %s\n", check->name);
+  const char *state = verdict->state == VERDICT_OK     ? "ok"
+                      : verdict->state == VERDICT_FAIL ? "FAIL"
+                                                       : "absent";
+  if (*verdict->reason) {
+    printf("%-7s %-20s %s\n", state, check->name, verdict->reason);
   } else {
-    printf("%-7s %-20s %s\n", verdict->state == VERDICT_FAIL ? "FAIL" : "absent",
-           check->name, verdict->reason);
+    printf("%-7s %s\n", state, check->name);
   }
   fflush(stdout);
 }
@@ -222,7 +224,7 @@ static int check_plugin(const struct options *options) {
     fprintf(stderr, "plug-check: %s: %s\n", plugin_path, verdict->reason);
     return 2;
   }
-  first_group = verdict->has_device ? 0 : GROUPS - 2;
+  first_group = verdict->has_device ? 0 : GROUPS - 1;
   if (options->json) {
     printf("{\"plugin\": ");
     print_json_text(plugin_path);
