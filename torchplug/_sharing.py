@@ -12,7 +12,7 @@ import os
 import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing import context, reduction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from torchplug._devices import Device
 
     Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
+
+Owner = TypeVar("Owner")
 
 
 # ---- memory of other libraries ----
@@ -129,14 +131,15 @@ def _receive(passed: Any) -> int:
 
 # A process that is being started gets the descriptors that are open when it starts, which is after its
 # arguments were pickled.
-_kept: weakref.WeakKeyDictionary[Any, list[torch.UntypedStorage]] = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
 
 
-def _kept_while_spawning(copy: torch.UntypedStorage) -> torch.UntypedStorage:
+def _kept_while_spawning(owner: Owner) -> Owner:
+    """The owner of a descriptor that the process gets, which would close it before."""
     started = context.get_spawning_popen()
     if started is not None:
-        _kept.setdefault(started, []).append(copy)
-    return copy
+        _kept.setdefault(started, []).append(owner)
+    return owner
 
 
 # ---- events of several processes ----
@@ -156,7 +159,7 @@ class EventHandle:
             os.close(self.fd)
 
     def __reduce__(self) -> Reduced:
-        passed = reduction.DupFd(self.fd) if self.fd >= 0 else None
+        passed = reduction.DupFd(_kept_while_spawning(self).fd) if self.fd >= 0 else None
         return _rebuild_handle, (self.name, self.device, self.handle, passed)
 
 

@@ -12,16 +12,15 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from importlib.machinery import ModuleSpec, PathFinder
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from torchplug import _devices
+from torchplug._when_imported import when_imported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from types import ModuleType
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Accelerator"]
 
@@ -155,23 +154,5 @@ def _plug(module: Any) -> None:
     registry.register(_devices.name(), Accelerator, "The device of torchplug", override=True)
 
 
-class _WhenImported:
-    """Finds lightning's connectors as Python does, and plugs the device into each once it has run."""
-
-    @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path) if name in CONNECTORS else None
-        if spec is not None:
-            loader: Any = spec.loader
-            loader.exec_module = functools.partial(_execute, loader.exec_module)
-        return spec
-
-
-def _execute(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
-    execute(module)
-    _plug(module)
-
-
-for _name in CONNECTORS.keys() & sys.modules.keys():
-    _plug(sys.modules[_name])
-sys.meta_path.insert(0, _WhenImported())
+for _name in CONNECTORS:
+    when_imported(_name, _plug)

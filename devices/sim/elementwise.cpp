@@ -1,5 +1,7 @@
 #include "elementwise.h"
 
+#include <algorithm>
+
 namespace torchplug::sim {
 namespace {
 
@@ -28,17 +30,19 @@ bool are_dense(const Operands& operands, std::size_t count, const plug_dtype* dt
 }  // namespace
 
 bool is_better_borrowed(const Operands& operands, std::size_t count, const plug_dtype* dtypes) {
-  constexpr std::int64_t kShort = 32, kFew = 256, kMostWithGaps = 8192;
+  constexpr std::int64_t kShort = 32, kFew = 256, kMostUneven = 8192, kMost = 1 << 19;
   const plug_loop& loop = operands.loop;
   const std::int64_t* const strides = loop.strides[loop.ndim - 1];
-  bool has_gaps = false;
+  bool is_even = true;
   for (std::size_t k = 0; k < count; ++k) {
     if (operands.convert[k] != nullptr) return false;  // PyTorch would convert all of it first
+    if (operands.is_number[k]) continue;
     const auto bytes = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(dtypes[k]));
-    has_gaps = has_gaps || (!operands.is_number[k] && strides[k] != 0 && strides[k] != bytes);
+    is_even = is_even && strides[k] == bytes;
   }
-  const bool has_short_rows = loop.count > kFew && loop.sizes[loop.ndim - 1] < kShort;
-  return has_short_rows || (has_gaps && loop.count > kMostWithGaps);
+  const bool has_short_rows = loop.sizes[loop.ndim - 1] < kShort;
+  return (loop.count > kFew && has_short_rows) || (loop.count > kMostUneven && !is_even) ||
+         loop.count > kMost;
 }
 
 plug_status read_operands(const plug::Call& call, std::size_t count, const plug_tensor* const* tensors,
@@ -67,6 +71,90 @@ plug_status read_operands(const plug::Call& call, std::size_t count, const plug_
   }
   operands.is_dense = are_dense(operands, count, dtypes);
   return PLUG_OK;
+}
+
+// ---- operands that are not dense ----
+
+namespace {
+
+constexpr std::int64_t kBlock = 1024, kWidest = 8;
+
+template <class T>
+void repeat(std::byte* room, std::int64_t count) {
+  T* const elements = reinterpret_cast<T*>(room);
+  std::fill(elements + 1, elements + count, elements[0]);
+}
+
+// The first element, again and again.
+void repeat(std::byte* room, std::int64_t bytes, std::int64_t count) {
+  switch (bytes) {
+    case 1: return repeat<std::uint8_t>(room, count);
+    case 2: return repeat<std::uint16_t>(room, count);
+    case 4: return repeat<std::uint32_t>(room, count);
+    default: return repeat<std::uint64_t>(room, count);
+  }
+}
+
+}  // namespace
+
+// A block of each operand, in the type that is computed with.
+struct StridedElements::Rooms {
+  alignas(64) std::byte bytes[Operands::kMost][kBlock * kWidest];
+};
+
+StridedElements::StridedElements(const Operands& operands, const RowOperation& operation,
+                                 const plug_dtype* dtypes, std::size_t count)
+    : operands_(operands), operation_(operation), count_(count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    bytes_[k] = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(dtypes[k]));
+    convert_[k] =
+        operands.convert[k] != nullptr ? operands.convert[k] : find_conversion(dtypes[k], dtypes[k]);
+    if (!operands.is_number[k]) continue;
+    operands_.loop.base[k] = reinterpret_cast<char*>(&operands_.numbers[k]);
+    for (std::int32_t d = 0; d < operands_.loop.ndim; ++d) operands_.loop.strides[d][k] = 0;
+  }
+}
+
+void StridedElements::operator()() const noexcept {
+  share(operands_.loop.count, kGrain, [this](std::int64_t begin, std::int64_t end) {
+    Rooms rooms;
+    plug_runs runs;
+    plug_runs_begin(&runs, &operands_.loop, begin, end);
+    while (plug_runs_next(&runs) != 0) run_row(runs, rooms);
+  });
+}
+
+void StridedElements::run_row(const plug_runs& runs, Rooms& rooms) const noexcept {
+  const std::int64_t most = std::min(kBlock, runs.n);
+  for (std::size_t k = 1; k < count_; ++k) fill_alike(k, runs, most, rooms.bytes[k]);
+  const bool is_direct = operands_.convert[0] == nullptr && runs.strides[0] == bytes_[0];
+  for (std::int64_t at = 0; at < runs.n; at += kBlock) {
+    const std::int64_t count = std::min(kBlock, runs.n - at);
+    auto* const to = reinterpret_cast<std::byte*>(runs.data[0] + at * runs.strides[0]);
+    std::byte* const result = is_direct ? to : rooms.bytes[0];
+    const void* inputs[Operands::kMost];
+    for (std::size_t k = 1; k < count_; ++k) inputs[k - 1] = take(k, runs, at, count, rooms.bytes[k]);
+    operation_.apply(operation_.op.data(), count, result, inputs);
+    if (!is_direct) convert_[0](to, runs.strides[0], result, bytes_[0], count);
+  }
+}
+
+// One element that stands for all of the row.
+void StridedElements::fill_alike(std::size_t k, const plug_runs& runs, std::int64_t count,
+                                 std::byte* room) const noexcept {
+  if (runs.strides[k] != 0) return;
+  convert_[k](room, bytes_[k], reinterpret_cast<const std::byte*>(runs.data[k]), 0, 1);
+  repeat(room, bytes_[k], count);
+}
+
+// The elements one behind the other: where they are, or in `room`.
+const void* StridedElements::take(std::size_t k, const plug_runs& runs, std::int64_t at, std::int64_t count,
+                                  std::byte* room) const noexcept {
+  const std::int64_t stride = runs.strides[k];
+  const auto* const from = reinterpret_cast<const std::byte*>(runs.data[k] + at * stride);
+  if (stride == bytes_[k] && operands_.convert[k] == nullptr) return from;
+  if (stride != 0) convert_[k](room, bytes_[k], from, stride, count);
+  return room;
 }
 
 }  // namespace torchplug::sim

@@ -3,13 +3,14 @@
 // that are brought into the types that it computes with. Made by the thread that enqueues the work, run by
 // the stream's worker with PyTorch's threads.
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "convert.h"
@@ -62,94 +63,57 @@ struct Rounding {
 plug_status read_operands(const plug::Call& call, std::size_t count, const plug_tensor* const* tensors,
                           const plug_dtype* dtypes, Rounding rounding, Operands& operands);
 
-// Whether PyTorch goes over such rows faster: short ones, and many elements that do not lie one behind the
-// other.
+// Whether PyTorch goes over such rows faster: short ones, those of one element each, and very many elements
+// that do not lie one behind the other.
 bool is_better_borrowed(const Operands& operands, std::size_t count, const plug_dtype* dtypes);
 
-// Operands that are not dense.
+// The operation on rows of elements that lie one behind the other, in the types that are computed with.
+struct RowOperation {
+  static constexpr std::size_t kOpBytes = 16;
+
+  void (*apply)(const std::byte* op, std::int64_t count, void* result, const void* const* inputs) noexcept;
+  std::array<std::byte, kOpBytes> op;  // what `apply` is given
+};
+
 template <class Op, class R, class... Ins>
-struct StridedElements {
-  static constexpr std::size_t kInputs = sizeof...(Ins);
-  static constexpr std::int64_t kBlock = 256;
-  static constexpr std::size_t kWidest = std::max({sizeof(R), sizeof(Ins)...});
+RowOperation row_operation(const Op& op) {
+  static_assert(sizeof(Op) <= RowOperation::kOpBytes && std::is_trivially_copyable_v<Op>);
+  const auto apply_row = [](const std::byte* kept, std::int64_t count, void* result,
+                            const void* const* inputs) noexcept {
+    Op with;
+    std::memcpy(&with, kept, sizeof with);
+    const auto apply_to = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      apply(with, count, static_cast<R*>(result), static_cast<const Ins*>(inputs[I])...);
+    };
+    apply_to(std::index_sequence_for<Ins...>());
+  };
+  RowOperation operation{apply_row, {}};
+  std::memcpy(operation.op.data(), &op, sizeof op);
+  return operation;
+}
 
-  StridedElements(const Operands& given, const Op& with) : operands(given), op(with) {
-    for (std::size_t k = 1; k <= kInputs; ++k) {
-      if (!operands.is_number[k]) continue;
-      operands.loop.base[k] = reinterpret_cast<char*>(&operands.numbers[k]);
-      for (std::int32_t d = 0; d < operands.loop.ndim; ++d) operands.loop.strides[d][k] = 0;
-    }
-  }
+// Operands that are not dense.
+class StridedElements {
+ public:
+  // `dtypes`: that are computed with.
+  StridedElements(const Operands& operands, const RowOperation& operation, const plug_dtype* dtypes,
+                  std::size_t count);
 
-  Operands operands;
-  Op op;
-
-  void operator()() const noexcept {
-    share(operands.loop.count, kGrain, [this](std::int64_t begin, std::int64_t end) {
-      plug_runs runs;
-      plug_runs_begin(&runs, &operands.loop, begin, end);
-      while (plug_runs_next(&runs) != 0) run_row(runs, std::index_sequence_for<Ins...>());
-    });
-  }
+  void operator()() const noexcept;
 
  private:
-  // Of one operand, in the type that is computed with.
-  struct alignas(64) Room {
-    std::byte bytes[kBlock * kWidest];
-  };
+  struct Rooms;
 
-  template <std::size_t... I>
-  void run_row(const plug_runs& runs, std::index_sequence<I...> /*inputs*/) const noexcept {
-    Room rooms[kInputs + 1];
-    const std::int64_t most = std::min(kBlock, runs.n);
-    (fill_alike<Ins>(I + 1, runs, most, rooms[I].bytes), ...);
-    for (std::int64_t at = 0; at < runs.n; at += kBlock) {
-      const std::int64_t count = std::min(kBlock, runs.n - at);
-      char* const to = runs.data[0] + at * runs.strides[0];
-      const bool is_direct = operands.convert[0] == nullptr && runs.strides[0] == sizeof(R);
-      R* const result = reinterpret_cast<R*>(is_direct ? to : reinterpret_cast<char*>(rooms[kInputs].bytes));
-      apply(op, count, result, take<Ins>(I + 1, runs, at, count, rooms[I].bytes)...);
-      if (!is_direct) put(result, to, runs.strides[0], count);
-    }
-  }
+  void run_row(const plug_runs& runs, Rooms& rooms) const noexcept;
+  void fill_alike(std::size_t k, const plug_runs& runs, std::int64_t count, std::byte* room) const noexcept;
+  const void* take(std::size_t k, const plug_runs& runs, std::int64_t at, std::int64_t count,
+                   std::byte* room) const noexcept;
 
-  // One element that stands for all of the row.
-  template <class In>
-  void fill_alike(std::size_t k, const plug_runs& runs, std::int64_t count, std::byte* room) const noexcept {
-    if (runs.strides[k] != 0) return;
-    In* const taken = reinterpret_cast<In*>(room);
-    load<In>(k, runs.data[k], 0, 1, room);
-    std::fill(taken + 1, taken + count, taken[0]);
-  }
-
-  // The elements one behind the other: where they are, or in `room`.
-  template <class In>
-  const In* take(std::size_t k, const plug_runs& runs, std::int64_t at, std::int64_t count,
-                 std::byte* room) const noexcept {
-    const std::int64_t stride = runs.strides[k];
-    const char* const from = runs.data[k] + at * stride;
-    if (stride == sizeof(In) && operands.convert[k] == nullptr) return reinterpret_cast<const In*>(from);
-    if (stride != 0) load<In>(k, from, stride, count, room);
-    return reinterpret_cast<const In*>(room);
-  }
-
-  template <class In>
-  void load(std::size_t k, const char* from, std::int64_t stride, std::int64_t count,
-            std::byte* room) const noexcept {
-    if (operands.convert[k] != nullptr) {
-      return operands.convert[k](room, sizeof(In), reinterpret_cast<const std::byte*>(from), stride, count);
-    }
-    In* const taken = reinterpret_cast<In*>(room);
-    for (std::int64_t i = 0; i < count; ++i) taken[i] = *reinterpret_cast<const In*>(from + i * stride);
-  }
-
-  void put(const R* result, char* to, std::int64_t stride, std::int64_t count) const noexcept {
-    if (operands.convert[0] != nullptr) {
-      return operands.convert[0](reinterpret_cast<std::byte*>(to), stride,
-                                 reinterpret_cast<const std::byte*>(result), sizeof(R), count);
-    }
-    for (std::int64_t i = 0; i < count; ++i) *reinterpret_cast<R*>(to + i * stride) = result[i];
-  }
+  Operands operands_;
+  RowOperation operation_;
+  std::size_t count_;                                // of operands
+  std::array<std::int64_t, Operands::kMost> bytes_;  // of an element
+  std::array<ConvertRow, Operands::kMost> convert_;  // where they do not lie as they are computed with
 };
 
 enum class Layouts { kAny, kDense };
@@ -180,9 +144,11 @@ plug_status elementwise(const plug::Call& call, const char* name, Layouts layout
     return declined("with this alpha PyTorch rounds otherwise where elements do not lie in a row");
   }
   if (is_better_borrowed(operands, std::size(tensors), kDtypes)) {
-    return declined("PyTorch is faster where rows are short or have gaps");
+    return declined("PyTorch is faster where rows are short, have gaps, or repeat an element");
   }
-  launch_kept(call, name, std::make_unique<StridedElements<Op, R, Ins...>>(operands, op));
+  launch_kept(call, name,
+              std::make_unique<StridedElements>(operands, row_operation<Op, R, Ins...>(op), kDtypes,
+                                                std::size(tensors)));
   return PLUG_OK;
 }
 

@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <iterator>
-#include <memory>
-#include <vector>
 
 #include "any.h"
 #include "foreach.h"
@@ -61,16 +59,11 @@ constexpr plug::Kernel kList[] = {
     lists(plug::kernel<&foreach_add_>(PLUG_SCHEMA__FOREACH_ADD__LIST, kLists)),
     lists(plug::kernel<&foreach_add_scalar_>(PLUG_SCHEMA__FOREACH_ADD__SCALAR, kLists)),
     lists(plug::kernel<&foreach_mul_scalar_>(PLUG_SCHEMA__FOREACH_MUL__SCALAR, kLists)),
-};
 
-// Not where the host records streams itself: their numbers would not come in the order of the graph's.
-constexpr plug::Kernel kRandom[] = {
     plug::kernel<&uniform>(PLUG_SCHEMA_UNIFORM, PLUG_ACCEPTS_DENSE | PLUG_ACCEPTS_ALIAS).with_dtypes(kFloats),
     plug::kernel<&bernoulli>(PLUG_SCHEMA_BERNOULLI__FLOAT, PLUG_ACCEPTS_DENSE).with_dtypes(kFloats),
-};
 
-// Last in the table, for who wraps this device under another name.
-constexpr plug::Kernel kOwnOperators[] = {
+    // The device's own come last, for who wraps it under another name.
     plug::kernel<&axpy>(kAxpy, kOwn)
         .with_shapes("x")
         .with_gradient("x: aten::mul.Scalar(grad, a); y: aten::clone(grad)"),
@@ -78,28 +71,19 @@ constexpr plug::Kernel kOwnOperators[] = {
     plug::kernel<&ramp>(kRamp, kOwn).with_shapes("each xs"),
 };
 
-using Table = std::vector<plug_kernel>;
-
-// Never destroyed: the host reads it to the end of the process.
-Table& table() {
-  static Table& instance = *std::make_unique<Table>().release();
-  return instance;
+constexpr plug_kernels table(const plug_kernel* any) {
+  return {
+      .size = sizeof(plug_kernels),
+      .kernel_size = sizeof(plug_kernel),
+      .count = std::size(kList),
+      .list = kList,
+      .any = any,
+  };
 }
 
 }  // namespace
 
-plug_kernels make_kernels(const Options& options) {
-  Table& list = table();
-  list.assign(std::begin(kList), std::end(kList));
-  if (options.captures) list.insert(list.end(), std::begin(kRandom), std::end(kRandom));
-  list.insert(list.end(), std::begin(kOwnOperators), std::end(kOwnOperators));
-  return {
-      .size = sizeof(plug_kernels),
-      .kernel_size = sizeof(plug_kernel),
-      .count = static_cast<std::uint32_t>(list.size()),
-      .list = list.data(),
-      .any = options.any ? &kAny : nullptr,
-  };
-}
+const plug_kernels kKernels = table(nullptr);
+const plug_kernels kKernelsAndAny = table(&kAny);
 
 }  // namespace torchplug::sim

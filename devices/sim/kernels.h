@@ -2,12 +2,11 @@
 // The operators this device computes itself; all others, and calls that these kernels decline, run on the CPU
 // through host_view. A kernel is not slower than that at any size. Any thread may call a kernel.
 
-#include "options.h"
 #include "torchplug/plug.h"
 
 namespace torchplug::sim {
 
-// Once, by the entry point.
-plug_kernels make_kernels(const Options& options);
+extern const plug_kernels kKernels;
+extern const plug_kernels kKernelsAndAny;  // with a kernel for any operator
 
 }  // namespace torchplug::sim

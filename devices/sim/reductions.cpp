@@ -56,20 +56,89 @@ struct Most {
   A finish(A most) const { return most; }
 };
 
+// Of elements in a row.
+template <class Fold, class T>
+typename Fold::Accumulator fold_run(const T* elements, std::int64_t count) noexcept {
+  using A = typename Fold::Accumulator;
+  constexpr std::int64_t kLanes = 32;  // accumulators, so that additions overlap
+  A value = Fold::start();
+  run_vectorised([&]() SIM_INLINE {
+    A lanes[kLanes];
+    for (A& lane : lanes) lane = Fold::start();
+    std::int64_t i = 0;
+    // Sixteen float32 are added up before they are widened, which costs more than the sum.
+    if constexpr (std::is_same_v<T, float> && std::is_same_v<Fold, Total<double>>) {
+      constexpr std::int64_t kSteps = 16;
+      for (; i + kSteps * kLanes <= count; i += kSteps * kLanes) {
+        float narrow[kLanes] = {};
+        for (std::int64_t step = 0; step < kSteps; ++step) {
+          for (std::int64_t lane = 0; lane < kLanes; ++lane)
+            narrow[lane] += elements[i + step * kLanes + lane];
+        }
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(narrow[lane]);
+      }
+    }
+    for (; i + kLanes <= count; i += kLanes) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane)
+        lanes[lane] = Fold::step(lanes[lane], elements[i + lane]);
+    }
+    if (i < count) {  // the rest, filled up with what changes nothing
+      T rest[kLanes];
+      for (T& element : rest) element = Fold::template neutral<T>();
+      std::copy(elements + i, elements + count, rest);
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Fold::step(lanes[lane], rest[lane]);
+    }
+    for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
+      for (std::int64_t lane = 0; lane < half; ++lane)
+        lanes[lane] = Fold::join(lanes[lane], lanes[lane + half]);
+    }
+    value = lanes[0];
+  });
+  return value;
+}
+
+// Rows of elements that lie one behind the other, each of which becomes one of the results, which do too.
+template <class Fold, class T, class R>
+struct DenseRows {
+  const T* elements;
+  R* results;
+  std::int64_t rows;
+  std::int64_t length;
+  Fold fold;
+
+  void operator()() const noexcept {
+    share(rows, std::max<std::int64_t>(kGrain / length, 1), [this](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row)
+        results[row] = static_cast<R>(fold.finish(fold_run<Fold>(elements + row * length, length)));
+    });
+  }
+};
+
+template <class T, class R>
+bool has_dense_rows(const plug_reduction& loops) {
+  const plug_loop &kept = loops.kept, &reduced = loops.reduced;
+  if (kept.ndim != 1 || reduced.ndim != 1 || reduced.count < 2 || reduced.strides[0][0] != sizeof(T))
+    return false;
+  return kept.count == 1 || (kept.strides[0][0] == sizeof(R) &&
+                             kept.strides[0][1] == reduced.count * static_cast<std::int64_t>(sizeof(T)));
+}
+
 // A reduction in two steps where there are few results of many elements each: parts of each first, then all
 // parts of one.
 template <class Fold, class T, class R>
 class Reduction {
   using A = typename Fold::Accumulator;
-  static constexpr std::int64_t kLanes = 32;      // accumulators of one run, so that additions overlap
   static constexpr std::int64_t kColumns = 1024;  // accumulators of neighbours
-  static constexpr std::int64_t kPart = 16384;
+  static constexpr std::int64_t kPart = kGrain;
 
  public:
   Reduction(const plug_reduction& loops, const Fold& fold) : loops_(loops), fold_(fold) {
-    const bool has_few_results = kept().count < 64 && reduced().count >= 2 * kPart;
-    parts_ = has_few_results ? (reduced().count + kPart - 1) / kPart : 1;
+    parts_ = is_split(loops) ? (reduced().count + kPart - 1) / kPart : 1;
     if (parts_ > 1) partial_.resize(static_cast<std::size_t>(parts_ * kept().count));
+  }
+
+  static bool is_split(const plug_reduction& loops) {
+    return loops.kept.count < 64 && loops.reduced.count >= 4 * kPart;
   }
 
   void operator()() noexcept {
@@ -114,7 +183,7 @@ class Reduction {
   template <class Put>
   void visit(std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t to,
              const Put& put) const noexcept {
-    const bool has_dense_runs = reduced().strides[reduced().ndim - 1][0] == sizeof(T);
+    const bool has_dense_runs = has_elements_in_a_row();
     plug_runs rows;
     plug_runs_begin(&rows, &kept(), begin, end);
     while (plug_runs_next(&rows) != 0) {
@@ -137,57 +206,27 @@ class Reduction {
     }
   }
 
+  bool has_elements_in_a_row() const {
+    const std::int32_t last = reduced().ndim - 1;
+    return reduced().sizes[last] > 1 && reduced().strides[last][0] == sizeof(T);
+  }
+
   A fold_one(char* input, std::int64_t from, std::int64_t to) const noexcept {
+    if (reduced().ndim == 1 && has_elements_in_a_row())
+      return fold_run<Fold>(reinterpret_cast<const T*>(input) + from, to - from);
     A value = Fold::start();
     char* const base[] = {input};
     plug_runs runs;
     plug_runs_from(&runs, &reduced(), base, from, to);
     while (plug_runs_next(&runs) != 0) {
       if (runs.strides[0] == sizeof(T)) {
-        value = Fold::join(value, fold_run(reinterpret_cast<const T*>(runs.data[0]), runs.n));
+        value = Fold::join(value, fold_run<Fold>(reinterpret_cast<const T*>(runs.data[0]), runs.n));
         continue;
       }
       for (std::int64_t i = 0; i < runs.n; ++i) {
         value = Fold::step(value, *reinterpret_cast<const T*>(runs.data[0] + i * runs.strides[0]));
       }
     }
-    return value;
-  }
-
-  static A fold_run(const T* elements, std::int64_t count) noexcept {
-    A value = Fold::start();
-    run_vectorised([&]() SIM_INLINE {
-      A lanes[kLanes];
-      for (A& lane : lanes) lane = Fold::start();
-      std::int64_t i = 0;
-      // Sixteen float32 are added up before they are widened, which costs more than the sum.
-      if constexpr (std::is_same_v<T, float> && std::is_same_v<Fold, Total<double>>) {
-        constexpr std::int64_t kSteps = 16;
-        for (; i + kSteps * kLanes <= count; i += kSteps * kLanes) {
-          float narrow[kLanes] = {};
-          for (std::int64_t step = 0; step < kSteps; ++step) {
-            for (std::int64_t lane = 0; lane < kLanes; ++lane)
-              narrow[lane] += elements[i + step * kLanes + lane];
-          }
-          for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(narrow[lane]);
-        }
-      }
-      for (; i + kLanes <= count; i += kLanes) {
-        for (std::int64_t lane = 0; lane < kLanes; ++lane)
-          lanes[lane] = Fold::step(lanes[lane], elements[i + lane]);
-      }
-      if (i < count) {  // the rest, filled up with what changes nothing
-        T rest[kLanes];
-        for (T& element : rest) element = Fold::template neutral<T>();
-        std::copy(elements + i, elements + count, rest);
-        for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Fold::step(lanes[lane], rest[lane]);
-      }
-      for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
-        for (std::int64_t lane = 0; lane < half; ++lane)
-          lanes[lane] = Fold::join(lanes[lane], lanes[lane + half]);
-      }
-      value = lanes[0];
-    });
     return value;
   }
 
@@ -218,14 +257,15 @@ class Reduction {
 // Whether PyTorch is faster: with very many elements, or where neither what becomes one result nor what
 // becomes neighbours lies in a row that is worth finding.
 bool is_better_borrowed(const plug_reduction& loops) {
-  constexpr std::int64_t kShortRun = 512, kShortRow = 32, kFew = 1024, kMost = 1 << 20;
+  constexpr std::int64_t kShortRun = 512, kShortRow = 32, kFew = 1024, kMany = 64, kMost = 1 << 20;
   const plug_loop &kept = loops.kept, &reduced = loops.reduced;
   const std::int64_t count = kept.count * reduced.count;
   const bool lies_in_runs =
       std::abs(reduced.strides[reduced.ndim - 1][0]) <= std::abs(kept.strides[kept.ndim - 1][1]);
   const bool is_short =
       lies_in_runs ? reduced.sizes[reduced.ndim - 1] < kShortRun : kept.sizes[kept.ndim - 1] < kShortRow;
-  return count > kMost || (count > kFew && is_short);
+  const std::int64_t most = kept.count < kMany ? kMost : kMost / 2;
+  return count > most || (count > kFew && is_short);
 }
 
 template <class T, class R, class Fold>
@@ -239,7 +279,15 @@ plug_status reduce(const plug::Call& call, const char* name, const plug::Tensor&
   }
   if (is_better_borrowed(loops))
     return declined("PyTorch is faster with this many elements, or so few in a row");
-  launch_kept(call, name, std::make_unique<Reduction<Fold, T, R>>(loops, fold));
+  using Work = Reduction<Fold, T, R>;
+  if (has_dense_rows<T, R>(loops) && !Work::is_split(loops)) {
+    launch(call, name,
+           DenseRows<Fold, T, R>{reinterpret_cast<const T*>(loops.kept.base[1]),
+                                 reinterpret_cast<R*>(loops.kept.base[0]), loops.kept.count,
+                                 loops.reduced.count, fold});
+  } else {
+    launch_kept(call, name, std::make_unique<Work>(loops, fold));
+  }
   return PLUG_OK;
 }
 

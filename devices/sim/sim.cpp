@@ -339,7 +339,6 @@ constexpr plug_runtime kRuntime = {
     .mem_unmap = mem_unmap,
 };
 
-plug_kernels the_kernels;
 plug_compiler the_compiler;
 
 constinit plug_module the_module = {
@@ -371,8 +370,8 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
     const Options options = read_options(*host);
     the_module.profiler = options.profiler ? &kProfiler : nullptr;
     the_module.runtime = options.captures ? &kRuntime : &kRuntimeWithoutCapture;
-    the_kernels = make_kernels(options);
-    the_module.kernels = options.kernels ? &the_kernels : nullptr;
+    const plug_kernels& kernels = options.any ? kKernelsAndAny : kKernels;
+    the_module.kernels = options.kernels ? &kernels : nullptr;
     the_compiler = compiler::make_compiler(options);
     the_module.compiler = options.compiler != CompilerMode::kOff ? &the_compiler : nullptr;
     make_devices(options);

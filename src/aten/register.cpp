@@ -75,12 +75,6 @@ bool is_taken(const OperatorHandle& handle) {
   return handle.hasKernelForDispatchKey(DispatchKey::PrivateUse1);
 }
 
-// Lists of tensors at once, which PyTorch does one by one unless a device has a kernel.
-bool is_foreach(const OperatorHandle& handle) {
-  return handle.operator_name().name.starts_with("aten::_foreach_") &&
-         handle.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd);
-}
-
 bool is_extensions(const OperatorHandle& handle) {
   return is_taken(handle) && !device_library().serves(handle);
 }
@@ -95,13 +89,14 @@ bool is_wanted(const OperatorHandle& handle, bool is_bound) {
                         !handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
   return is_bound || is_whole ||
          (!fallback_is_extensions && handle.hasKernelForDispatchKey(DispatchKey::CPU)) ||
-         (module_with_any() != nullptr && is_foreach(handle));
+         (module_with_any() != nullptr && is_foreach_operator(handle));
 }
 
 // What the plugin's kernels decline, PyTorch composes, if it does so on a backend that has no kernel.
 bool is_composed_otherwise(const OperatorHandle& handle) {
   return !handle.hasKernelForDispatchKey(DispatchKey::CPU) &&
-         (handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) || is_foreach(handle));
+         (handle.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) ||
+          is_foreach_operator(handle));
 }
 
 void compose(const OperatorHandle& handle, torch::jit::Stack& stack) {

@@ -170,6 +170,7 @@ void Graph::move_generators_on(const Stream& stream) const {
   for (const CapturedRandom& random : capture_->randoms()) {
     if (random.needed == 0) continue;
     const Draw begin = random.generator->take(random.needed);
+    if (random.at_replay != nullptr) *random.at_replay = begin;
     if (random.for_host != nullptr) {
       // Without host_func, jobs run on this thread.
       if (!plugin_has<&plug_runtime::host_func>(stream.device())) {

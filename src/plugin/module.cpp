@@ -214,6 +214,8 @@ Autocast adopt_autocast(const plug_autocast& table, const std::string& name) {
   const plug_autocast adopted = adopt(table, "plug_autocast", name);
   TORCH_CHECK(adopted.rule_count == 0 || (adopted.rules != nullptr && adopted.rule_size != 0), "Plugin '",
               name, "' has ", adopted.rule_count, " autocast rules but no list or no rule_size.");
+  TORCH_CHECK(adopted.dtype_count == 0 || adopted.dtypes != nullptr, "Plugin '", name, "' has ",
+              adopted.dtype_count, " autocast dtypes but no list.");
   return {adopted.dtype, adopt_list(adopted.dtypes, adopted.dtype_count, sizeof(plug_dtype)),
           adopt_list(adopted.rules, adopted.rule_count, adopted.rule_size)};
 }

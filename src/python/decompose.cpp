@@ -51,8 +51,7 @@ class CompilerOff {
 
 // Schemas have an integer where Python has a torch.dtype and the like.
 py::object to_python(const c10::IValue& value, const c10::TypePtr& type) {
-  const auto* optional = type->castRaw<c10::OptionalType>();
-  const auto kind = optional != nullptr ? optional->getElementType()->kind() : type->kind();
+  const auto kind = aten::without_optional(type)->kind();
   if (value.isInt()) {
     const int64_t number = value.toInt();
     if (kind == c10::TypeKind::ScalarTypeType) return py::cast(static_cast<at::ScalarType>(number));

@@ -136,6 +136,16 @@ CapturedDraw Capture::draw_for_kernel(const std::shared_ptr<PhiloxState>& genera
   return drawn;
 }
 
+CapturedDraw Capture::draw_for_recorded_kernel(const std::shared_ptr<PhiloxState>& generator,
+                                               uint64_t count) {
+  std::lock_guard lock(state_lock_);
+  CapturedRandom& random = random_of(generator);
+  if (random.at_replay == nullptr) random.at_replay = std::make_shared<Draw>(generator->place());
+  CapturedDraw drawn = draw(generator, count);
+  drawn.at_replay = random.at_replay;
+  return drawn;
+}
+
 uint64_t Capture::drawn(const std::shared_ptr<PhiloxState>& generator) {
   std::lock_guard lock(state_lock_);
   return random_of(generator).drawn;

@@ -36,14 +36,16 @@ struct CapturedRandom {
   c10::DataPtr for_kernels;        // the same, in memory of the device; null if the plugin has no kernels
   plug_mem location{};             // where that is
   bool kernels_draw = false;
+  std::shared_ptr<Draw> at_replay;  // the same when the replay is called, for kernels that are called then
 };
 
 // Numbers that an operator in a capture draws: each replay gives it others.
 struct CapturedDraw {
   uint64_t seed;                         // at the capture
   uint64_t offset;                       // from where the replay begins
-  std::shared_ptr<const Draw> for_host;  // of the two, one is given
+  std::shared_ptr<const Draw> for_host;  // of the three, one is given
   plug_mem for_kernels{};
+  std::shared_ptr<const Draw> at_replay{};
 };
 
 class Capture : public std::enable_shared_from_this<Capture> {
@@ -69,6 +71,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
   CapturedDraw draw_for_host(const std::shared_ptr<PhiloxState>& generator, uint64_t count);
   CapturedDraw draw_for_kernel(const std::shared_ptr<PhiloxState>& generator, uint64_t count);
+  CapturedDraw draw_for_recorded_kernel(const std::shared_ptr<PhiloxState>& generator, uint64_t count);
   // How far a replay has moved the generator on at this point.
   uint64_t drawn(const std::shared_ptr<PhiloxState>& generator);
   void set_drawn(const std::shared_ptr<PhiloxState>& generator, uint64_t drawn);

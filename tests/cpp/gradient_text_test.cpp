@@ -96,6 +96,8 @@ TEST(GradientText, an_error_in_the_text_names_the_operator_and_the_place) {
   expect_says(gradient_refusal("x: aten::mul(a=grad, x)"), {"by name"});
   expect_says(gradient_refusal("x, w: grad"), {"a result for each"});
   expect_says(gradient_refusal("x: 1.2.3"), {"'1.2.3' is not a number"});
+  expect_says(gradient_refusal("x: aten::leaky_relu(grad, 1 2)"), {"'2)'", "expected ',' or ')'"});
+  expect_says(gradient_refusal("x: aten::sum.dim_IntList(grad, [0 1])"), {"'1])'", "expected ',' or ']'"});
   expect_says(gradient_refusal("x: 'abc"), {"expected '"});
   expect_says(gradient_refusal("x: " + std::string(200, '[')), {"nested too deeply"});
   expect_says(gradient_refusal(""), {"at its end", "the name of an argument"});

@@ -139,11 +139,23 @@ TEST(PlanKey, counts_nothing_else_of_a_number_that_is_refused_for_nothing_else) 
   EXPECT_TRUE(same(at::kLong, 0.0, -1.0));
   EXPECT_FALSE(same(at::kFloat, 3.4028234663852886e38, 3.41e38));
   EXPECT_FALSE(same(at::kInt, 2147483647.0, 2147483648.0));
-  EXPECT_TRUE(same(at::kByte, 0.5, -100.0));
+  EXPECT_TRUE(same(at::kByte, 0.5, 100.0));
   EXPECT_FALSE(same(at::kByte, 255.0, 256.0));
   EXPECT_FALSE(same(at::kChar, -128.0, -129.0));
   EXPECT_FALSE(same(at::kChar, 128.0, -128.0));
   EXPECT_FALSE(same_key({1.0}, {1}, Numbers::kRange));
+}
+
+TEST(PlanKey, counts_what_some_dtype_refuses_of_a_number) {
+  const auto same = [](at::ScalarType dtype, double a, double b) {
+    return same_key({tensor({2}, dtype), a}, {tensor({2}, dtype), b}, Numbers::kRange);
+  };
+  EXPECT_FALSE(same(at::kInt, 1.0, double(NAN)));
+  EXPECT_FALSE(same(at::kByte, 0.5, -0.5));
+  EXPECT_FALSE(same(at::kUInt32, 1.0, -1.0));
+  EXPECT_FALSE(same_key({1.0}, {double(NAN)}, Numbers::kRange)) << "a factory's dtype may be any";
+  EXPECT_FALSE(same_key({1.0}, {-1.0}, Numbers::kRange));
+  EXPECT_FALSE(same_key({1.0}, {200.0}, Numbers::kRange));
 }
 
 TEST(PlanKey, counts_which_of_two_numbers_is_larger) {

@@ -4,6 +4,8 @@
 #ifndef TORCHPLUG_TESTS_OWN_OPERATORS_H
 #define TORCHPLUG_TESTS_OWN_OPERATORS_H
 
+#include <math.h>
+
 #include "base.h"
 
 /* How often `prepare` and `forget` were called, for tests. */
@@ -283,6 +285,41 @@ static plug_status number_of_plan(const plug_call *call) {
   return PLUG_OK;
 }
 
+/* Keeps nothing: there is nothing to forget. */
+static plug_status prepare_nothing(const plug_call *call, void **state) {
+  (void)call;
+  *state = NULL;
+  return PLUG_OK;
+}
+static void forget_something(void *state) {
+  if (!state) abort();
+}
+
+static plug_status exp_in_place(const plug_call *call) {
+  const plug_tensor *x = res(call, 0);
+  for (int64_t i = 0; i < count_of(x); i++) data_of(x)[i] = expf(data_of(x)[i]);
+  return PLUG_OK;
+}
+
+/* A matrix, column by column. */
+static plug_status columns_shape(const plug_call *call) {
+  const plug_tensor *x = arg(call, 0);
+  if (x->ndim != 2) return fail(PLUG_UNSUPPORTED, "it takes matrices");
+  const int64_t strides[] = {1, x->sizes[0]};
+  return host->output(host, call, 0, x->dtype, 2, x->sizes, strides);
+}
+static plug_status columns_prepare(const plug_call *call, void **state) {
+  *state = NULL;
+  return columns_shape(call);
+}
+static plug_status columns(const plug_call *call) {
+  const plug_tensor *x = arg(call, 0), *y = res(call, 0);
+  for (int64_t r = 0; r < x->sizes[0]; r++)
+    for (int64_t c = 0; c < x->sizes[1]; c++)
+      data_of(y)[r * y->strides[0] + c * y->strides[1]] = data_of(x)[r * x->sizes[1] + c];
+  return PLUG_OK;
+}
+
 static void count_threads(void *argument, int32_t index, int32_t count) {
   if (index == 0) *(int64_t *)argument = count;
 }
@@ -395,6 +432,24 @@ static const plug_kernel own_operators[] = {
      .accepts = PLUG_ACCEPTS_HOST,
      .prepare = prepare_count,
      .forget = forget_count},
+    {.schema = NAME "::keeps_nothing(Tensor x, int how) -> Tensor",
+     .fn = fails,
+     .accepts = PLUG_ACCEPTS_HOST,
+     .shapes = "x",
+     .prepare = prepare_nothing,
+     .forget = forget_something},
+    {.schema = NAME "::exp_(Tensor(a!) x) -> Tensor(a!)",
+     .fn = exp_in_place,
+     .accepts = PLUG_ACCEPTS_HOST,
+     .gradient = "x: aten::mul.Tensor(grad, result)"},
+    {.schema = NAME "::columns(Tensor x) -> Tensor",
+     .fn = columns,
+     .accepts = PLUG_ACCEPTS_HOST,
+     .shape = columns_shape},
+    {.schema = NAME "::prepared_columns(Tensor x) -> Tensor",
+     .fn = columns,
+     .accepts = PLUG_ACCEPTS_HOST | PLUG_SHAPES_OUTPUT,
+     .prepare = columns_prepare},
     {.schema = NAME "::threads() -> int", .fn = threads, .accepts = PLUG_ACCEPTS_HOST},
     {.schema = NAME "::two(Tensor x) -> (Tensor, Tensor)",
      .fn = two,

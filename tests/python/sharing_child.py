@@ -165,3 +165,12 @@ def copy_what_is_kept_after(handle):
     module.Event.from_ipc_handle(None, handle).wait()
     KEPT.append(KEPT[0] * 1)
     return module.current_stream().query()
+
+
+def record_until(event, recorded, seen):
+    """All that a process does: records the event, which is not reached before `seen` is set."""
+    with torchplug.testing.hold(torch.accelerator.current_stream()):
+        event.record()
+        recorded.set()
+        seen.wait()
+    torch.accelerator.synchronize()

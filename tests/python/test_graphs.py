@@ -127,6 +127,28 @@ def test_pinned_memory_is_read_and_written_at_each_replay(device, module):
     assert_equal(host[-1], torch.full((6,), 10.0))
 
 
+def test_a_pinned_number_is_held_or_read_at_once(device, module):
+    numbers = {blocking: torch.tensor(3.0).pin_memory() for blocking in (True, False)}
+    x, y = torch.zeros(2, device=device).unbind()
+
+    def work():
+        x.copy_(numbers[True])
+        y.copy_(numbers[False], non_blocking=True)
+
+    graph, _ = capture(module, work)
+    pointer = numbers[False].data_ptr()
+    for number in numbers.values():
+        number.fill_(5.0)
+    graph.replay()
+    assert (x.item(), y.item()) == (3.0, 5.0)
+    del number
+    numbers.clear()
+    others = [torch.full((), 7.0).pin_memory() for _ in range(8)]
+    assert pointer not in [other.data_ptr() for other in others]
+    graph.replay()
+    assert (x.item(), y.item()) == (3.0, 5.0)
+
+
 # ---- streams and devices ----
 
 

@@ -150,8 +150,9 @@ assert torch.get_device_module(device).memory_reserved() == 0
 """
 
 
-def test_a_plugin_that_fails_to_map_or_unmap_is_named_and_all_the_rest_is_unmapped(run):
-    run(FAULTS, TORCHPLUG_LAYERS="fault")
+@pytest.mark.parametrize("layers", ["fault", "validate,fault"])
+def test_a_plugin_that_fails_to_map_or_unmap_is_named_and_all_the_rest_is_unmapped(run, layers):
+    run(FAULTS, TORCHPLUG_LAYERS=layers)
 
 
 THREADS = """

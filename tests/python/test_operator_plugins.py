@@ -132,6 +132,7 @@ acme = torch.ops.acme
 for _ in range(2):
     torch.testing.assert_close(acme.linear(x.t().contiguous().t(), w), x @ w.t())
     acme.stacked(x, 2), acme.positive(x), acme.noise([3]), acme.counted(x, 2)
+    acme.number_of_plan(x), acme.prepared_columns(x)
     assert acme.add_(x, torch.zeros(2, 3)) is x
 try:
     acme.fails(x, 4)
@@ -156,6 +157,11 @@ for _ in range(2):
     first, second = output.splitlines()
     assert "acme::scale failed" in first and "kernel:1" in first
     assert second == "2.0"
+    # They are no work of a device that could be lost.
+    output, _ = run(
+        code, "none", TORCHPLUG_LAYERS="fault", TORCHPLUG_FAULT="lost:1,slow:*:1ms,later:1"
+    )
+    assert output.splitlines() == ["2.0", "2.0"]
 
 
 FORK = """

@@ -1,8 +1,10 @@
 """Operators that a plugin defines in its own namespace, on CPU tensors."""
 
 import copy
+import gc
 import threading
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -194,6 +196,23 @@ def test_prepare_is_called_once_for_calls_that_look_alike(acme):
     assert acme.number_of_plan(torch.ones(2)) == first
 
 
+def test_what_prepare_did_not_keep_is_not_forgotten(acme):
+    with pytest.raises(RuntimeError, match="a gear is broken"):
+        acme.keeps_nothing(torch.ones(3), 3)
+    assert_same(acme.keeps_nothing(torch.ones(3), 5), torch.zeros(3))
+
+
+@pytest.mark.parametrize("name", ["columns", "prepared_columns"])
+def test_results_have_the_strides_that_the_plugin_gives_them(acme, name):
+    x = randn(3, 4)
+    for _ in range(3):
+        y = getattr(acme, name)(x)
+        assert_same(y, x)
+        assert y.stride() == (1, 3)
+    if name == "columns":
+        assert acme.columns(x.to("meta")).stride() == (1, 3)
+
+
 def test_threads_may_call_at_once(acme):
     x, failures = randn(64), []
 
@@ -308,6 +327,34 @@ def test_in_place_operators_have_gradients(acme):
     assert_same([x.grad, y.grad], [4 * (2 * x + y), 2 * (2 * x + y)])
     with pytest.raises(RuntimeError, match="leaf Variable"):
         acme.add_(x, y)
+
+
+def test_what_is_saved_of_a_written_argument_does_not_keep_itself_alive(acme):
+    class Upstream(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.witness = witnesses[0]
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    class Witness:
+        pass
+
+    witnesses = [Witness()]
+    found = weakref.ref(witnesses[0])
+    x = randn(3, requires_grad=True)
+    z = acme.exp_(Upstream.apply(x))
+    z.sum().backward(retain_graph=True)
+    assert_same(x.grad, x.exp())
+    view = Upstream.apply(x)[:2]
+    acme.exp_(view).sum().backward(retain_graph=True)
+    assert_same(x.grad[:2], 2 * x[:2].exp())
+    del witnesses[0], z, view
+    gc.collect()
+    assert found() is None
 
 
 def test_what_was_saved_and_written_since_is_found_out(acme):

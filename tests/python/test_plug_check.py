@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from vendors import compile_plugin, compile_test_plugin
+from vendors import compile_plugin, compile_test_plugin, install
 
-from torchplug import _plugins
+from torchplug import _plugins, cli
 from torchplug.cli import plug_check
 
 pytestmark = pytest.mark.accelerator("it chooses its plugins, so once is enough", only="sim")
@@ -17,6 +17,8 @@ pytestmark = pytest.mark.accelerator("it chooses its plugins, so once is enough"
 BROKEN = [
     ("early_thread", "entry", "started 1 threads"),
     ("half_profiler", "tables", "plug_profiler has a function missing"),
+    ("half_maps", "tables", "'a host view for a while' has 1 of its 2 functions"),
+    ("half_streams", "tables", "'streams and events' has 2 of its 10 functions"),
     ("misaligned", "alloc-alignment", "not a multiple of 64"),
     ("overlapping", "alloc-distinct", "overlap"),
     ("silent", "alloc-too-much", "without calling set_error"),
@@ -59,6 +61,9 @@ BROKEN = [
     ("kernel_declines_late", "kernel-declines", "changed a result and then returned"),
     ("odd_kernels", "kernel-random", "the variance of aten::normal_ is 0, not 1"),
 ]
+
+# With a part of a group of functions.
+HALVES = [plugin for plugin, check, _ in BROKEN if plugin.startswith("half_")]
 
 # Wrong in one kernel, and in one way.
 KERNELS = [plugin for plugin, check, _ in BROKEN if check.startswith("kernel-")]
@@ -132,7 +137,9 @@ def test_a_broken_plugin_is_found_out(broken, plugin, check, words):
     assert state == "failed" and words in reason
 
 
-@pytest.mark.parametrize("plugin", ["silent", "no_overlap", "any_flag", "early_thread", *KERNELS])
+@pytest.mark.parametrize(
+    "plugin", ["silent", "no_overlap", "any_flag", "early_thread", *HALVES, *KERNELS]
+)
 def test_one_fault_fails_its_check_alone(broken, plugin):
     expected = {check for name, check, _ in BROKEN if name == plugin}
     _, checks = checks_of(broken(plugin))
@@ -148,13 +155,44 @@ def test_kernels_of_all_kinds_are_called(broken):
     assert {checks[f"kernel-{way}"] for way in ways} == {("ok", "")}
 
 
+def test_what_a_device_lacks_is_no_fault(broken):
+    code, checks = checks_of(broken("lacks"), "--device", 1)
+    assert code == 0 and checks["device-info"] == ("ok", "")
+    lacking = ("host-view", "host-func-once", "capture-replay")
+    assert {checks[name][0] for name in lacking} == {"absent"}
+    assert checks_of(broken("lacks"), "--only", "host-view")[1] == {"host-view": ("ok", "")}
+
+
+def test_own_operators_get_a_dtype_of_their_list(broken):
+    _, checks = checks_of(broken("own_dtypes"), "--only", "kernel-own")
+    assert checks == {"kernel-own": ("ok", "")}
+
+
+def test_own_operators_that_are_not_called_are_named(broken):
+    state, reason = checks_of(broken("own_device"), "--only", "kernel-own")[1]["kernel-own"]
+    assert state == "ok" and reason.startswith("not tried: owner::linear: its shapes are expr")
+    said = dict(part.rsplit(": ", 1) for part in reason.removeprefix("not tried: ").split("; "))
+    assert "expressions" in said["owner::layout"] and "prepares" in said["owner::number_of_plan"]
+    assert not {"owner::scale", "owner::two", "owner::add_", "owner::positive"} & said.keys()
+    _, output, _ = run(broken("own_device"), "--only", "kernel-own")
+    assert f"ok      kernel-own           {reason}\n" in output
+
+
+def test_own_operators_that_return_lists_are_not_called(broken):
+    state, reason = checks_of(broken("lists"), "--only", "kernel-own")[1]["kernel-own"]
+    assert state == "absent"
+    assert reason == (
+        "not tried: lists::rows: a result is no tensor; lists::positives: a result is no tensor"
+    )
+
+
 def test_a_plugin_without_a_device_has_its_kernels_checked(broken, monkeypatch):
     monkeypatch.setenv("TORCHPLUG_KERNEL_KINDS_ALONE", "1")
     code, checks = checks_of(broken("kernel_kinds"))
     assert code == 0
-    assert all(name == "operators" or name.startswith("kernel-") for name in checks)
+    assert all(name.startswith("kernel-") for name in checks)
     done = {name for name, (state, _) in checks.items() if state == "ok"}
-    assert done == {"operators", "kernel-tables", "kernel-own"}
+    assert done == {"kernel-tables", "kernel-own"}
 
 
 def test_a_crash_costs_one_check(broken):
@@ -231,3 +269,15 @@ def test_torchplug_runs_it_by_the_name_of_a_plugin():
     code, output, errors = torchplug("nonsense")
     assert (code, output) == (2, "") and "'nonsense'" in errors
     assert torchplug()[0] == 2
+
+
+def test_torchplug_runs_it_by_the_name_of_a_plugin_of_operators_alone(
+    broken, tmp_path, monkeypatch
+):
+    library = broken("operators")
+    install(tmp_path, "checked", f"PATH = {str(library)!r}\n", group="torchplug.operators")
+    monkeypatch.syspath_prepend(tmp_path)
+    started = []
+    monkeypatch.setattr("os.execv", lambda program, words: started.append(words))
+    cli.main(["plug-check", "checked", "--json"])
+    assert started == [["plug-check", "--json", str(library)]]

@@ -57,6 +57,16 @@ REFUSED = {
     "fill_uint8": (in_place("fill_", torch.uint8), (200,), (300,)),
     "fill_uint8_by_one_too_much": (in_place("fill_", torch.uint8), (255,), (256,)),
     "fill_int8": (in_place("fill_", torch.int8), (-128,), (-129,)),
+    "full_of_int32": (
+        lambda device, number: torch.full((3,), number, dtype=torch.int32, device=device),
+        (2.0,),
+        (float("nan"),),
+    ),
+    "full_of_uint8": (
+        lambda device, number: torch.full((3,), number, dtype=torch.uint8, device=device),
+        (0.5,),
+        (-1.5,),
+    ),
     "fill_float16": (in_place("fill_", torch.float16), (65504.0,), (65600.0,)),
     "pow": (
         lambda device, exponent: torch.pow(

@@ -8,8 +8,9 @@ import threading
 import pytest
 import sharing_child
 import torch
-from helpers import fork_server
+from helpers import TIMEOUT, fork_server
 from sharing_child import Child
+from torch import multiprocessing
 
 import torchplug.testing
 
@@ -104,6 +105,22 @@ def test_a_process_that_ends_before_its_record_is_reached_holds_up_nobody(device
     event.synchronize()
     assert event.query()
     mortal.process.join()
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_it_goes_as_an_argument_of_a_new_process(module, method):
+    context = fork_server() if method == "forkserver" else multiprocessing.get_context(method)
+    event, recorded, seen = module.Event(interprocess=True), context.Event(), context.Event()
+    process = context.Process(target=sharing_child.record_until, args=(event, recorded, seen))
+    process.start()
+    try:
+        assert recorded.wait(TIMEOUT), "it could not record the event"
+        assert event.query() is False
+    finally:
+        seen.set()
+        process.join(TIMEOUT)
+    event.synchronize()
+    assert event.query() and process.exitcode == 0
 
 
 def test_what_cannot_be_shared_is_refused(module, other_device):

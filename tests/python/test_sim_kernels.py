@@ -460,6 +460,21 @@ def test_matrices_that_count_for_nothing_may_be_nan(device):
     same_as_cpu(device, lambda s, a: torch.addmm(s, a, a, alpha=0), torch.ones(3, 3), a)
 
 
+def test_lists_may_span_devices(device):
+    a, b = torch.tensor([1.0, 2.0]), torch.tensor([3.0])
+    here, there = a.to(device), b.to(torch.device(device.type, 1))
+    for count in (2.0, 3.0):
+        torch._foreach_add_([a, b], count)
+        torch._foreach_add_([here, there], count)
+        assert (here.device.index, there.device.index) == (0, 1)
+        assert_equal((here, there), (a, b))
+
+
+def test_where_takes_conditions_of_bytes(device):
+    with pytest.warns(UserWarning, match="uint8 condition"):
+        same_as_cpu(device, torch.where, torch.tensor([0, 1, 2], dtype=torch.uint8), *values(2, 3))
+
+
 def test_lists_written_in_place_have_new_versions(device):
     """So that autograd notices: by kernels for lists, and by operators of other libraries on the CPU."""
     y = torch.ones(3, device=device, requires_grad=True) * 2

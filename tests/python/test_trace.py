@@ -8,8 +8,9 @@ import sys
 import pytest
 import torch
 from helpers import run_python
-from vendors import compile_plugin, compile_test_plugin, plugin_library
+from vendors import compile_plugin, compile_test_plugin, install, plugin_library
 
+from torchplug import cli
 from torchplug.cli import replay
 
 
@@ -50,6 +51,7 @@ plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out)
   return PLUG_OK;
 }}
 """
+SLOW = "int usleep(unsigned); usleep(250000); return base_relu(call);"
 WRONG = "base_relu(call); *(float *)at(&call->results[0].as.tensors->mem) += 1; return PLUG_OK;"
 FAILS = 'return fail(PLUG_INTERNAL, "the unit is on fire");'
 
@@ -176,6 +178,59 @@ def test_a_file_that_cannot_be_written_is_one_sentence(device, tmp_path):
     assert "cannot be written: No such file or directory. Set TORCHPLUG_TRACE" in done.stderr
 
 
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    """A plugin whose results are lists, and the trace of a call of each of its operators."""
+    folder = tmp_path_factory.mktemp("lists")
+    library, path = compile_test_plugin(folder, "lists"), folder / "lists.trace"
+    code = """
+x = torch.tensor([[1.0, -2.0, 3.0], [0.5, -0.25, 4.0]], device=device)
+print([row.tolist() for row in torch.ops.lists.rows(x)], *torch.ops.lists.positives(x))
+"""
+    settings = {"TORCHPLUG_LAYERS": "trace", "TORCHPLUG_TRACE": path}
+    done = run_python(code, "lists", TORCHPLUG_DEVICE=library, **settings)
+    assert done.stdout == (
+        "[[1.0, -2.0, 3.0], [0.5, -0.25, 4.0]] "
+        "[0, 2, 3, 5] [1.0, 3.0, 0.5, 4.0] [True, False, True, True, False, True]\n"
+    )
+    return library, path.read_text()
+
+
+@pytest.mark.accelerator("it chooses its plugin, so once is enough", only="sim")
+def test_lists_that_a_kernel_shapes_are_played(lists, folder):
+    library, text = lists
+    code, output, _ = play(written(folder, text), library)
+    assert code == 0 and output.endswith(" 0 left out, 0 failed as in the trace, 0 differences\n")
+
+
+@pytest.mark.accelerator("it chooses its plugin, so once is enough", only="sim")
+@pytest.mark.parametrize(
+    ("traced", "changed", "words"),
+    [
+        ("ints[0,2,3,5]", "ints[0,2,3,4]", "result 0: element 3 is 5, in the trace 4"),
+        ("ints[0,2,3,5]", "ints[0,2,3]", "result 0: it has another length than in the trace"),
+        ("floats[0x1p+0,", "floats[0x1p+1,", "result 1: element 0 is 1, in the trace 2"),
+        ("bools[1,0,", "bools[1,1,", "result 2: element 1 is 0, in the trace 1"),
+        ("[3] [1] written data=[0x1p-1,", "[3] [1] written data=[0x1p-2,", "result 0: element 0"),
+    ],
+    ids=["ints", "length", "floats", "bools", "tensors"],
+)
+def test_other_items_of_a_list_are_a_difference(lists, folder, traced, changed, words):
+    library, text = lists
+    assert text.count(traced) == 1
+    code, output, _ = play(written(folder, text.replace(traced, changed)), library)
+    assert code == 1 and words in output and output.endswith(" 1 differences\n"), output
+
+
+@pytest.mark.accelerator("it chooses its plugin, so once is enough", only="sim")
+def test_lists_of_a_call_that_was_never_answered_are_played(lists, folder):
+    library, text = lists
+    answers = [line for line in text.splitlines(keepends=True) if "ints[" in line]
+    assert len(answers) == 1 and re.match(r"\d+ = ok", answers[0])
+    code, output, _ = play(written(folder, text.replace(answers[0], "")), library)
+    assert code == 0 and "ok; the trace has no answer" in output and "0 differences" in output
+
+
 # ---- plug-replay on traces written here ----
 
 
@@ -260,6 +315,14 @@ def test_until_only_and_repeat_choose_what_is_played(folder, kinds):
 
 
 @once
+def test_each_call_of_many_may_take_as_long_as_one(folder):
+    """All of them take longer than the limit, by which their process would have been ended."""
+    library = relu_device(folder, "slow", SLOW)
+    code, output, _ = play(written(folder, ONE_RELU), library, "--repeat", 10, "--timeout", 1)
+    assert code == 0, output
+
+
+@once
 def test_large_tensors_are_filled_with_ordinary_numbers(folder):
     """Never NaN, and integers within their range: the plugin says what it sees."""
     code = """
@@ -336,3 +399,14 @@ def test_torchplug_plays_it_by_the_name_of_a_plugin(folder):
     assert done.stdout.endswith(
         "2 calls played, 0 left out, 0 failed as in the trace, 0 differences\n"
     )
+
+
+@once
+def test_torchplug_plays_it_with_a_plugin_of_operators_alone(folder, monkeypatch):
+    library = compile_test_plugin(folder, "operators")
+    install(folder, "played", f"PATH = {str(library)!r}\n", group="torchplug.operators")
+    monkeypatch.syspath_prepend(folder)
+    started = []
+    monkeypatch.setattr("os.execv", lambda program, words: started.append(words))
+    cli.main(["replay", "some.trace", "played"])
+    assert started == [["plug-replay", "some.trace", str(library)]]

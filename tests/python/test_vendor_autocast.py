@@ -99,6 +99,12 @@ def test_rules_that_cannot_be_used_are_named(plugin):
     assert done.stderr.count("is not used") == 2
 
 
+def test_types_without_a_list_are_refused(tmp_path):
+    plugin = compile_plugin(tmp_path, "ruled", PLUGIN.replace(".dtypes = dtypes", ".dtypes = NULL"))
+    done = run_python("torch.ones(2, device=device)", "ruled", TORCHPLUG_DEVICE=plugin)
+    assert "Plugin 'ruled' has 2 autocast dtypes but no list." in done.stderr
+
+
 def test_a_plugin_that_is_loaded_at_its_first_use_has_its_rules_too(plugin, tmp_path):
     """Named by a package, it is loaded by the first tensor, when autocast has long been registered."""
     from vendors import install

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels.h"
+#include "torchplug/plug_element.h"
 
 enum { GUARD = 256, PATTERN = 0xa5, MOST_TENSORS = 16 };
 enum layout { BY_ROWS, PERMUTED, WITH_GAPS };
@@ -473,13 +474,28 @@ bool prepare_for(const plug_kernel *kernel, const struct operation *operation,
 
 /* ---- operators of the plugin's own ---- */
 
-/* A value of the parameter's type; the reason why there is none, or NULL. */
-static const char *invent(const struct parameter *parameter, uint32_t index, int32_t on) {
-  static const struct array small = {2, {2, 3}, {1, -2, 3, -0.5, 0.25, 2}};
+/* A dtype that the kernel takes. */
+static plug_dtype dtype_for(const plug_kernel *kernel) {
+  const uint32_t count = kernel->dtypes ? kernel->dtype_count : 0;
+  plug_dtype chosen = count ? kernel->dtypes[0] : PLUG_F32;
+  for (uint32_t i = 0; i < count; i++) {
+    if (kernel->dtypes[i] == PLUG_F32) return PLUG_F32;
+    if (!plug_is_plain(chosen)) chosen = kernel->dtypes[i];
+  }
+  return chosen;
+}
+
+/* A value of the parameter's type; the reason why there is none, or NULL. Integers are
+** indices of any of the dimensions, too. */
+static const char *invent(const struct parameter *parameter, uint32_t index, int32_t on,
+                          plug_dtype dtype) {
+  static const struct array reals = {2, {2, 3}, {1, -2, 3, -0.5, 0.25, 2}};
+  static const struct array integers = {2, {2, 3}, {0, 1, 1, 0, 1, 0}};
+  const struct array *small = plug_is_integral(dtype) ? &integers : &reals;
   if (take_default(parameter, &args[index])) return NULL;
   if (strcmp(parameter->type, "Tensor") == 0) {
-    struct placed *placed = place(PLUG_F32, small.ndim, small.sizes, BY_ROWS, on);
-    put_values(placed, &small);
+    struct placed *placed = place(dtype, small->ndim, small->sizes, BY_ROWS, on);
+    put_values(placed, small);
     placed->is_written = parameter->is_written;
     if (placed->is_written) placed->tensor.flags = PLUG_TENSOR_WRITTEN;
     lists[index][0] = placed->tensor;
@@ -520,30 +536,42 @@ static bool take_alias(const struct schema *schema, uint32_t index) {
   return false;
 }
 
-/* Results that look like arguments: "x", or "x y". */
+/* Results that look like arguments: "x", or "x; y". */
 static const char *place_named(const plug_kernel *kernel, const struct schema *schema,
                                int32_t on) {
-  const char *word = kernel->shapes ? kernel->shapes : "";
+  const char *text = kernel->shapes ? kernel->shapes : "";
   for (uint32_t i = 0; i < schema->result_count; i++) {
     if (take_alias(schema, i)) continue;
-    if (strcmp(schema->results[i].type, "Tensor") != 0) return "a result is no tensor";
-    const size_t length = strcspn(word, " ");
-    const plug_tensor *like = named_tensor(schema, word, length);
-    if (!like) return "its shapes are more than the names of arguments";
+    const char *word = text + strspn(text, " ");
+    const size_t length = strcspn(word, " ;");
+    const size_t rest = length + strspn(word + length, " ");
+    const bool is_name = strchr(";", word[rest]) != NULL; /* or the end */
+    const plug_tensor *like = is_name ? named_tensor(schema, word, length) : NULL;
+    if (!like) return "its shapes are expressions, which plug-check does not evaluate";
     struct placed *placed = place(like->dtype, like->ndim, like->sizes, BY_ROWS, on);
     placed->is_result = true;
     placed->tensor.flags = PLUG_TENSOR_WRITTEN;
     result_places[i] = placed;
     results[i] =
         (plug_value){.tag = PLUG_VALUE_TENSOR, .count = 1, .as.tensors = &placed->tensor};
-    word += length + (word[length] == ' ');
+    text = word + rest + (word[rest] == ';');
+  }
+  return NULL;
+}
+
+/* Why results of such types cannot be given, or NULL. */
+static const char *refuse_results(const struct schema *schema) {
+  for (uint32_t i = 0; i < schema->result_count; i++) {
+    const struct parameter *result = &schema->results[i];
+    if (!result->alias && strcmp(result->type, "Tensor") != 0)
+      return "a result is no tensor";
   }
   return NULL;
 }
 
 const char *call_own(const plug_kernel *kernel, const struct schema *schema,
                      int32_t on_device) {
-  const char *reason = NULL;
+  const char *reason = refuse_results(schema);
   snprintf(what, sizeof what, "%s%s", schema->name,
            on_device == PLUG_HOST ? " of CPU tensors" : "");
   doing(what);
@@ -551,7 +579,7 @@ const char *call_own(const plug_kernel *kernel, const struct schema *schema,
   memset(result_places, 0, sizeof result_places);
   allocates = true;
   for (uint32_t i = 0; i < schema->arg_count && !reason; i++)
-    reason = invent(&schema->args[i], i, on_device);
+    reason = invent(&schema->args[i], i, on_device, dtype_for(kernel));
   if (!reason && kernel->shape && !kernel->shapes) reason = "its shapes are a function";
   if (!reason && !(kernel->accepts & PLUG_SHAPES_OUTPUT))
     reason = place_named(kernel, schema, on_device);

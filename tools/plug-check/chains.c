@@ -12,7 +12,7 @@ void say_how_many(void) {
   snprintf(none, sizeof none, "the compiler declined all %d graphs: nodes run one by one",
            declined);
   if (compiled == 0) absent(declined ? none : "no schema that plug-check has graphs for");
-  note("%d of %d graphs compiled", compiled, compiled + declined);
+  remark("%d of %d graphs compiled", compiled, compiled + declined);
 }
 
 /* Functions that enlarge no error, so that a chain of them can be compared. */

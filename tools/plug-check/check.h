@@ -24,7 +24,7 @@ struct check {
 extern const struct check device_checks[], memory_checks[], copy_checks[],
     strided_checks[], map_checks[], stream_checks[], event_checks[], host_func_checks[],
     capture_checks[], ipc_checks[], growth_checks[], thread_checks[], error_checks[],
-    compiler_checks[], engine_checks[], operator_checks[], kernel_checks[];
+    compiler_checks[], engine_checks[], kernel_checks[];
 
 /* ---- The plugin under test (plugin.c). ---- */
 
@@ -43,6 +43,17 @@ void open_device(int32_t index);
 /* Seconds that a check may take (plug_check.c). */
 extern int time_limit;
 
+/* Functions of plug_runtime of which a plugin has all or none; they lie in a row. */
+struct function_group {
+  const char *name;
+  size_t first; /* its offset */
+  uint32_t count;
+};
+enum { FUNCTION_GROUPS = 6 };
+extern const struct function_group function_groups[FUNCTION_GROUPS];
+/* How many of them the plugin has. */
+uint32_t functions_there(const struct function_group *group);
+
 /* ---- Judging (tools.c). ---- */
 
 #define PRINTF_LIKE(words, first) __attribute__((format(printf, words, first)))
@@ -50,9 +61,9 @@ extern int time_limit;
 /* Each of these two ends the check. */
 _Noreturn void fail(const char *format, ...) PRINTF_LIKE(1, 2);
 _Noreturn void absent(const char *what_the_host_does);
+/* What is said of a check that ends well. */
+void remark(const char *format, ...) PRINTF_LIKE(1, 2);
 void expect(bool condition, const char *format, ...) PRINTF_LIKE(2, 3);
-/* What is said of a check that succeeds. */
-void note(const char *format, ...) PRINTF_LIKE(1, 2);
 /* What is said if the check has to be ended here. */
 void doing(const char *what);
 

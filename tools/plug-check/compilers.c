@@ -156,8 +156,8 @@ static void try_each_schema(enum variation variation) {
   }
   say_how_many();
   if (is_late())
-    note("%d of %d graphs compiled, the rest left out after %d s: give --timeout",
-         compiled, compiled + declined, time_limit / 2);
+    remark("%d of %d graphs compiled, the rest left out after %d s: give --timeout",
+           compiled, compiled + declined, time_limit / 2);
 }
 
 static void nodes(void) {

@@ -39,20 +39,15 @@ static void entry(void) {
          more_files);
 }
 
-static void whole_group(const char *name, const void *const *members, int count) {
-  int there = 0;
-  for (int i = 0; i < count; i++) there += members[i] != NULL;
-  expect(there == 0 || there == count,
-         "the group '%s' has %d of its %d functions: it takes all or none", name, there,
-         count);
+static void whole_groups(void) {
+  for (size_t i = 0; i < FUNCTION_GROUPS; i++) {
+    const struct function_group *group = &function_groups[i];
+    const uint32_t there = functions_there(group);
+    expect(there == 0 || there == group->count,
+           "the group '%s' has %u of its %u functions: it takes all or none", group->name,
+           there, group->count);
+  }
 }
-
-/* Functions from `first` to `last`, which lie in a row. */
-#define GROUP(name, first, last)                                                     \
-  whole_group(name, (const void *const *)(const void *)&rt.first,                    \
-              (int)((offsetof(plug_runtime, last) - offsetof(plug_runtime, first)) / \
-                    sizeof(void *)) +                                                \
-                  1)
 
 static void profiler(const plug_profiler *given) {
   plug_profiler table;
@@ -60,16 +55,6 @@ static void profiler(const plug_profiler *given) {
   expect(given->size && table.start && table.stop && table.clock && table.label &&
              table.drain,
          "plug_profiler has a function missing, or no size: give all of it, or none");
-}
-
-static void read_kernels(void) {
-  expect(module.kernels->size, "plug_kernels has no size");
-  const char *wrong = adopt_kernels();
-  expect(!wrong, "%s", wrong);
-  for (uint32_t i = 0; i < kernel_count; i++) {
-    expect(kernels[i].schema && kernels[i].fn, "kernel %u has no schema or no function",
-           i);
-  }
 }
 
 /* PyTorch's own devices; `torchplug devices` also knows the other names that torch uses.
@@ -101,12 +86,7 @@ static void tables(void) {
          (unsigned long long)module.flags);
   expect(module.runtime->reserved == 0, "plug_runtime.reserved is not 0");
   if (module.profiler) profiler(module.profiler);
-  if (module.kernels) read_kernels();
-  GROUP("streams and events", stream_create, event_sync);
-  GROUP("pinned host memory", host_alloc, host_free);
-  GROUP("capture", capture_begin, capture_destroy);
-  GROUP("sharing", ipc_export, ipc_import_event);
-  GROUP("memory that grows in place", mem_reserve, mem_unmap);
+  whole_groups();
 }
 
 static void device_info(void) {
@@ -127,8 +107,10 @@ static void device_info(void) {
   expect(got->alignment && (got->alignment & (got->alignment - 1)) == 0,
          "device_info has an alignment of %llu, which is not a power of two",
          (unsigned long long)got->alignment);
-  expect((got->flags & ~(uint32_t)(PLUG_ADDRESSABLE | PLUG_INTEGRATED)) == 0,
-         "device_info has flags the header does not know: %u", got->flags);
+  const uint32_t known = PLUG_ADDRESSABLE | PLUG_INTEGRATED | PLUG_LACKS_HOST_VIEW |
+                         PLUG_LACKS_HOST_FUNC | PLUG_LACKS_CAPTURE;
+  expect((got->flags & ~known) == 0, "device_info has flags the header does not know: %u",
+         got->flags);
   expect(got->dtype_count == 0 || got->dtypes,
          "device_info counts %u dtypes and has none", got->dtype_count);
   expect(got->priority_high <= got->priority_low && got->priority_high <= 0,

@@ -139,8 +139,9 @@ static void progress(void) {
   if (!engine) absent("the compiler declined the graph");
   run_row(&chain, engine, device, ROW, 1);
   destroy_engine(engine);
-  note("asked %d times, %s", progress_calls,
-       status == PLUG_TIMEOUT ? "and stopped when told to" : "and finished all the same");
+  remark(
+      "asked %d times, %s", progress_calls,
+      status == PLUG_TIMEOUT ? "and stopped when told to" : "and finished all the same");
 }
 
 /* ---- info, packed weights ---- */
@@ -296,7 +297,7 @@ static void save_and_load(void) {
   load_damaged(&saved);
   run_row(&chain, loaded, device, ROW, 2);
   destroy_engine(loaded);
-  note("%llu bytes", (unsigned long long)saved.bytes);
+  remark("%llu bytes", (unsigned long long)saved.bytes);
 }
 
 /* ---- partition ---- */

@@ -71,7 +71,7 @@ static void released(void) {
   }
 }
 
-/* Between copies, through the host view or a copy to pinned memory behind it. */
+/* A copy, whose bytes it looks at through the host view. */
 static void sees_the_work_before(void) {
   enum { BYTES = 1 << 20 };
   static unsigned char want[BYTES];

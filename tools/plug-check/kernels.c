@@ -48,8 +48,7 @@ static void check_accepts(const plug_kernel *kernel, const char *name, bool is_o
          "%s accepts CPU tensors, which only an operator of the plugin's own may", name);
   expect(module.runtime || (is_ours && (kernel->accepts & PLUG_ACCEPTS_HOST)),
          "%s is of no use without a runtime: it must be an operator of the plugin's own "
-         "with "
-         "PLUG_ACCEPTS_HOST",
+         "with PLUG_ACCEPTS_HOST",
          name);
 }
 
@@ -95,6 +94,7 @@ static void check_entry(const plug_kernel *kernel, uint32_t index) {
 
 static void tables(void) {
   need_kernels();
+  expect(module.kernels->size, "plug_kernels has no size");
   for (uint32_t i = 0; i < kernel_count; i++) check_entry(&kernels[i], i);
   if (!any_kernel) return;
   expect(any_kernel->fn && !any_kernel->schema, "the kernel `any` has %s",
@@ -440,33 +440,63 @@ static void random_numbers(void) {
 
 /* ---- operators of the plugin's own ---- */
 
+/* Which were not tried, and why. */
+struct untried {
+  char words[900];
+  size_t length;
+  int more; /* for which there is no room */
+};
+
+static void add_untried(struct untried *untried, const char *name, const char *reason) {
+  char *end = untried->words + untried->length;
+  const size_t room = sizeof untried->words - untried->length;
+  const int length =
+      snprintf(end, room, "%s%s: %s", untried->length ? "; " : "", name, reason);
+  if (length >= 0 && (size_t)length < room) {
+    untried->length += (size_t)length;
+  } else {
+    *end = '\0';
+    untried->more++;
+  }
+}
+
+static const char *call_everywhere(const plug_kernel *kernel,
+                                   const struct schema *schema) {
+  const char *reason = kernel->prepare ? "it prepares" : NULL;
+  if (!reason && module.runtime) reason = call_own(kernel, schema, device);
+  if (!reason && (kernel->accepts & PLUG_ACCEPTS_HOST))
+    reason = call_own(kernel, schema, PLUG_HOST);
+  return reason;
+}
+
 static void own(void) {
-  static char reasons[512];
+  static struct untried untried;
+  static char words[1000];
+  char others[32] = "";
   int called = 0;
-  size_t length = 0;
   need_kernels();
   for (uint32_t i = 0; i < kernel_count; i++) {
     struct schema schema;
     const plug_kernel *kernel = &kernels[i];
     if (!kernel->schema || !is_own(kernel) || parse_schema(kernel->schema, &schema))
       continue;
-    const char *reason = kernel->prepare ? "it prepares" : NULL;
-    if (!reason && module.runtime) reason = call_own(kernel, &schema, device);
-    if (!reason && (kernel->accepts & PLUG_ACCEPTS_HOST))
-      reason = call_own(kernel, &schema, PLUG_HOST);
+    const char *reason = call_everywhere(kernel, &schema);
     called += reason == NULL;
-    if (reason && length < sizeof reasons)
-      length += (size_t)snprintf(reasons + length, sizeof reasons - length, "%s%s: %s",
-                                 length ? "; " : "", schema.name, reason);
+    if (reason) add_untried(&untried, schema.name, reason);
   }
-  if (length > 0 && called == 0) absent(reasons);
-  if (called == 0) absent("no operators of the plugin's own");
+  if (untried.length == 0 && called == 0) absent("no operators of the plugin's own");
+  if (untried.length == 0) return;
+  if (untried.more > 0) snprintf(others, sizeof others, "; and %d more", untried.more);
+  snprintf(words, sizeof words, "not tried: %s%s", untried.words, others);
+  if (called == 0) absent(words);
+  remark("%s", words);
 }
 
 const struct check kernel_checks[] = {
     {.name = "kernel-tables",
      .promise = "every kernel has a schema, known bits and what belongs to them",
-     .run = tables},
+     .run = tables,
+     .begins = LOADED},
     {.name = "kernel-results",
      .promise =
          "kernels of common operators give the results that arithmetic in double does",

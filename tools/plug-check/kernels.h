@@ -34,12 +34,11 @@ const char *parse_schema(const char *text, struct schema *schema);
 
 /* ---- Numbers (numbers.c). ---- */
 
-/* As an element of that type holds it. */
+/* As an element of that type holds it; 0 for what is no type of numbers. */
 double round_to(plug_dtype dtype, double number);
 void store_number(plug_dtype dtype, void *at, double number);
 double load_number(plug_dtype dtype, const void *at);
 bool is_float(plug_dtype dtype);
-bool is_known(plug_dtype dtype); /* to these functions */
 double tolerance_of(plug_dtype dtype);
 
 /* ---- Examples (examples.c). ---- */

@@ -1,5 +1,5 @@
 /* plug-check - checks the runtime (L0), the kernels (L1) and the compiler (L2) of a
-** torchplug plugin, and the operators of its own by what its tables say of them.
+** torchplug plugin, and the operators of its own.
 **
 **   plug-check libacme.so [--device N] [--only NAME] [--timeout SECONDS] [--json]
 **   plug-check --list
@@ -23,14 +23,14 @@
 #include "verdict.h"
 
 static const struct check *const groups[] = {
-    device_checks,   memory_checks, copy_checks,      strided_checks,  map_checks,
-    stream_checks,   event_checks,  host_func_checks, capture_checks,  ipc_checks,
-    growth_checks,   thread_checks, error_checks,     compiler_checks, engine_checks,
-    operator_checks, kernel_checks,
+    device_checks,  memory_checks,   copy_checks,   strided_checks,
+    map_checks,     stream_checks,   event_checks,  host_func_checks,
+    capture_checks, ipc_checks,      growth_checks, thread_checks,
+    error_checks,   compiler_checks, engine_checks, kernel_checks,
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
-/* Of a plugin that is no device there are only the last groups to check: two, and two
+/* Of a plugin that is no device there are only the last groups to check: one, and two
 ** more of a compiler. */
 static int first_group;
 
@@ -171,13 +171,13 @@ static void print_json(const struct check *check, bool first) {
 }
 
 static void print_line(const struct check *check) {
-  if (verdict->state == VERDICT_OK && !*verdict->reason) {
-    printf("ok      %s\n", check->name);
-  } else {
-    const char *state = verdict->state == VERDICT_OK     ? "ok"
-                        : verdict->state == VERDICT_FAIL ? "FAIL"
-                                                         : "absent";
+  const char *state = verdict->state == VERDICT_OK     ? "ok"
+                      : verdict->state == VERDICT_FAIL ? "FAIL"
+                                                       : "absent";
+  if (*verdict->reason) {
     printf("%-7s %-20s %s\n", state, check->name, verdict->reason);
+  } else {
+    printf("%-7s %s\n", state, check->name);
   }
   fflush(stdout);
 }
@@ -228,7 +228,7 @@ static int check_plugin(const struct options *options) {
     fprintf(stderr, "plug-check: %s: %s\n", plugin_path, verdict->reason);
     return 2;
   }
-  first_group = verdict->has_device ? 0 : verdict->has_compiler ? GROUPS - 4 : GROUPS - 2;
+  first_group = verdict->has_device ? 0 : verdict->has_compiler ? GROUPS - 3 : GROUPS - 1;
   if (options->json) {
     printf("{\"plugin\": ");
     print_json_text(plugin_path);

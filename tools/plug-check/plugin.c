@@ -1,5 +1,7 @@
 /* The plugin under test: loaded as the host loads it, with the kernels' services of the
 ** checks. */
+#include <string.h>
+
 #include "check.h"
 #include "kernels.h"
 
@@ -55,15 +57,45 @@ void open_device(int32_t index) {
   if (rt.device_open) ok(rt.device_open(index), "device_open");
 }
 
-/* As the host does for a single device. */
+#define GROUP(name, first, last)                                               \
+  {name, offsetof(plug_runtime, first),                                        \
+   (uint32_t)((offsetof(plug_runtime, last) - offsetof(plug_runtime, first)) / \
+              sizeof(void *)) +                                                \
+       1}
+const struct function_group function_groups[] = {
+    GROUP("streams and events", stream_create, event_sync),
+    GROUP("pinned host memory", host_alloc, host_free),
+    GROUP("capture", capture_begin, capture_destroy),
+    GROUP("sharing between processes", ipc_export, ipc_import_event),
+    GROUP("memory that grows in place", mem_reserve, mem_unmap),
+    GROUP("a host view for a while", host_map, host_unmap),
+};
+#undef GROUP
+
+static void **members_of(const struct function_group *group) {
+  return (void **)(void *)((char *)&rt + group->first);
+}
+
+uint32_t functions_there(const struct function_group *group) {
+  uint32_t there = 0;
+  for (uint32_t i = 0; i < group->count; i++) there += members_of(group)[i] != NULL;
+  return there;
+}
+
+static void leave_out(const struct function_group *group) {
+  memset(members_of(group), 0, group->count * sizeof(void *));
+}
+
+/* As the host does for a single device. What is left of a group of which some is missing,
+** which `tables` says, is not called either. */
 static void leave_out_what_it_lacks(void) {
   if (info.flags & PLUG_LACKS_HOST_VIEW) rt.host_view = NULL;
   if (info.flags & PLUG_LACKS_HOST_FUNC) rt.host_func = NULL;
-  if (!(info.flags & PLUG_LACKS_CAPTURE)) return;
-  rt.capture_begin = NULL;
-  rt.capture_end = NULL;
-  rt.capture_replay = NULL;
-  rt.capture_destroy = NULL;
+  if (info.flags & PLUG_LACKS_CAPTURE) rt.capture_begin = NULL; /* hence its group */
+  for (size_t i = 0; i < FUNCTION_GROUPS; i++) {
+    if (functions_there(&function_groups[i]) < function_groups[i].count)
+      leave_out(&function_groups[i]);
+  }
 }
 
 void open_plugin(void) {

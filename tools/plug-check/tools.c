@@ -43,18 +43,18 @@ void absent(const char *what_the_host_does) {
   abort();
 }
 
+void remark(const char *format, ...) {
+  va_list words;
+  va_start(words, format);
+  vsnprintf(verdict->reason, sizeof verdict->reason, format, words);
+  va_end(words);
+}
+
 void expect(bool condition, const char *format, ...) {
   va_list words;
   if (condition) return;
   va_start(words, format);
   give_verdict(VERDICT_FAIL, format, words);
-  va_end(words);
-}
-
-void note(const char *format, ...) {
-  va_list words;
-  va_start(words, format);
-  vsnprintf(verdict->reason, sizeof verdict->reason, format, words);
   va_end(words);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "replay.h"
+#include "torchplug/plug_element.h"
 
 uint64_t element_count(const plug_tensor *tensor) {
   uint64_t count = 1;
@@ -35,38 +36,6 @@ uint64_t digest_of(const void *bytes, uint64_t count) {
 
 /* ---- numbers as elements ---- */
 
-static uint16_t to_half(float number) {
-  uint32_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  const uint32_t sign = bits >> 16 & 0x8000;
-  const int32_t exponent = (int32_t)(bits >> 23 & 0xff) - 127 + 15;
-  if (exponent <= 0) return (uint16_t)sign;
-  return (uint16_t)(sign | (uint32_t)exponent << 10 | (bits >> 13 & 0x3ff));
-}
-
-static double from_half(uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1f;
-  const double fraction = bits & 0x3ff, sign = bits & 0x8000 ? -1 : 1;
-  if (exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
-  if (exponent == 0) return sign * ldexp(fraction, -24);
-  return sign * ldexp(1024 + fraction, exponent - 25);
-}
-
-static double from_bfloat(uint16_t bits) {
-  const uint32_t wide = (uint32_t)bits << 16;
-  float number;
-  memcpy(&number, &wide, sizeof number);
-  return (double)number;
-}
-
-/* Complex numbers are two of these. */
-static plug_dtype part_of(plug_dtype dtype) {
-  return dtype == PLUG_C64    ? PLUG_F32
-         : dtype == PLUG_C128 ? PLUG_F64
-         : dtype == PLUG_C32  ? PLUG_F16
-                              : dtype;
-}
-
 static bool is_integer(plug_dtype dtype) {
   const uint32_t code = dtype & 0xff;
   return (code <= 1 || code == 6) && dtype >> 16 == 1;
@@ -78,36 +47,13 @@ static bool is_plain(plug_dtype dtype) {
          dtype == PLUG_C64 || dtype == PLUG_C128;
 }
 
+/* Of a type that is none of numbers, its bits. */
 static double number_at(plug_dtype dtype, const unsigned char *at) {
-  union {
-    uint16_t half;
-    float single;
-    double real;
-    int64_t i;
-    uint64_t u;
-  } as = {.u = 0};
+  uint64_t bits = 0;
   const size_t bytes = PLUG_DTYPE_BYTES(dtype);
-  memcpy(&as, at, bytes < sizeof as ? bytes : sizeof as);
-  switch (dtype) {
-    case PLUG_F16:
-      return from_half(as.half);
-    case PLUG_BF16:
-      return from_bfloat(as.half);
-    case PLUG_F32:
-      return (double)as.single;
-    case PLUG_F64:
-      return as.real;
-    case PLUG_I8:
-      return (int8_t)as.u;
-    case PLUG_I16:
-      return (int16_t)as.u;
-    case PLUG_I32:
-      return (int32_t)as.u;
-    case PLUG_I64:
-      return (double)as.i;
-    default:
-      return (double)as.u; /* bits, little end first */
-  }
+  if (plug_is_plain(dtype)) return plug_load(at, dtype);
+  memcpy(&bits, at, bytes < sizeof bits ? bytes : sizeof bits);
+  return (double)bits; /* little end first */
 }
 
 /* ---- what the trace gives ---- */
@@ -118,10 +64,7 @@ static bool store_text(plug_dtype dtype, struct text text, unsigned char *to) {
   memcpy(buffer, text.at, text.length);
   buffer[text.length] = '\0';
   if (dtype == PLUG_F32 || dtype == PLUG_F64) {
-    const double number = strtod(buffer, &end);
-    const float single = (float)number;
-    memcpy(to, dtype == PLUG_F32 ? (const void *)&single : &number,
-           PLUG_DTYPE_BYTES(dtype));
+    plug_store(to, dtype, strtod(buffer, &end));
     return *end == '\0';
   }
   const bool is_negative = buffer[0] == '-';
@@ -136,7 +79,7 @@ static bool store_text(plug_dtype dtype, struct text text, unsigned char *to) {
 /* The elements one after the other, as data=[...] has them; NULL if it is damaged. */
 static unsigned char *elements_of_data(const struct tensor *tensor) {
   const plug_dtype dtype = tensor->is->dtype;
-  const plug_dtype part = is_plain(dtype) ? part_of(dtype) : dtype;
+  const plug_dtype part = is_plain(dtype) ? plug_part_of(dtype) : dtype;
   const size_t item = PLUG_DTYPE_BYTES(part);
   const uint64_t parts = element_count(tensor->is) * (PLUG_DTYPE_BYTES(dtype) / item);
   struct text rest = tensor->holds.data;
@@ -170,28 +113,20 @@ static uint64_t next_random(uint64_t *state) {
 
 static void fill_element(plug_dtype dtype, uint64_t bits, const struct contents *holds,
                          unsigned char *to) {
-  const double real = (double)(bits >> 11) * 0x1p-52 - 1; /* from -1 up to 1 */
-  const float single = (float)real;
-  const uint16_t half = to_half(single);
-  uint32_t wide;
-  memcpy(&wide, &single, sizeof wide);
-  const uint16_t bfloat = (uint16_t)(wide >> 16);
   const uint64_t choices = (uint64_t)holds->most - (uint64_t)holds->least + 1;
   const uint64_t integer = (uint64_t)holds->least + (choices ? bits % choices : bits);
   /* Of other types: a sign and a small exponent, which is NaN in none of them. */
   const uint64_t others = bits & 0xbfbfbfbfbfbfbfbfu;
-  const void *from = is_integer(dtype)    ? (const void *)&integer
-                     : dtype == PLUG_F16  ? (const void *)&half
-                     : dtype == PLUG_BF16 ? (const void *)&bfloat
-                     : dtype == PLUG_F32  ? (const void *)&single
-                     : dtype == PLUG_F64  ? (const void *)&real
-                                          : (const void *)&others;
   const size_t bytes = PLUG_DTYPE_BYTES(dtype);
-  memcpy(to, from, bytes < 8 ? bytes : 8);
+  if (plug_is_real(dtype)) {
+    plug_store(to, dtype, (double)(bits >> 11) * 0x1p-52 - 1); /* from -1 up to 1 */
+  } else {
+    memcpy(to, is_integer(dtype) ? &integer : &others, bytes < 8 ? bytes : 8);
+  }
 }
 
 static unsigned char *elements_of_fill(const struct tensor *tensor) {
-  const plug_dtype part = part_of(tensor->is->dtype);
+  const plug_dtype part = plug_part_of(tensor->is->dtype);
   const size_t item = PLUG_DTYPE_BYTES(part);
   const uint64_t bytes = element_count(tensor->is) * PLUG_DTYPE_BYTES(tensor->is->dtype);
   unsigned char *elements = keep(bytes);
@@ -274,9 +209,7 @@ static double tolerance_of(plug_dtype dtype) {
 static bool is_close(plug_dtype dtype, const unsigned char *want,
                      const unsigned char *have) {
   if (memcmp(want, have, PLUG_DTYPE_BYTES(dtype)) == 0) return true;
-  const bool is_float =
-      dtype == PLUG_F16 || dtype == PLUG_BF16 || dtype == PLUG_F32 || dtype == PLUG_F64;
-  if (!is_float) return false;
+  if (!plug_is_real(dtype)) return false;
   const double x = number_at(dtype, want), y = number_at(dtype, have);
   if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
   if (isinf(x) || isinf(y)) return x == y;
@@ -286,7 +219,7 @@ static bool is_close(plug_dtype dtype, const unsigned char *want,
 static const char *compare_rows(plug_dtype dtype, const unsigned char *want,
                                 const unsigned char *have, uint64_t count) {
   static char words[160];
-  const plug_dtype part = part_of(dtype);
+  const plug_dtype part = plug_part_of(dtype);
   const size_t item = PLUG_DTYPE_BYTES(part);
   const uint64_t parts = count * (PLUG_DTYPE_BYTES(dtype) / item);
   for (uint64_t i = 0; i < parts; i++) {
@@ -327,18 +260,34 @@ const char *compare_contents(const struct tensor *want, const plug_tensor *have,
   return NULL;
 }
 
+static const char *compare_lists(plug_dtype dtype, const plug_value *want,
+                                 const plug_value *have) {
+  if (want->count != have->count) return "it has another length than in the trace";
+  return compare_rows(dtype, (const unsigned char *)want->as.ints,
+                      (const unsigned char *)have->as.ints, want->count);
+}
+
 const char *compare_numbers(const plug_value *want, const plug_value *have) {
   static char words[160];
   if (want->tag != have->tag) return "it is of another type than in the trace";
-  if (want->tag == PLUG_VALUE_FLOAT) {
-    const unsigned char *x = (const unsigned char *)&want->as.f,
-                        *y = (const unsigned char *)&have->as.f;
-    return compare_rows(PLUG_F64, x, y, 1);
+  switch (want->tag) {
+    case PLUG_VALUE_FLOAT:
+      return compare_rows(PLUG_F64, (const unsigned char *)&want->as.f,
+                          (const unsigned char *)&have->as.f, 1);
+    case PLUG_VALUE_INTS:
+      return compare_lists(PLUG_I64, want, have);
+    case PLUG_VALUE_FLOATS:
+      return compare_lists(PLUG_F64, want, have);
+    case PLUG_VALUE_BOOLS:
+      return compare_lists(PLUG_BOOL, want, have);
+    case PLUG_VALUE_BOOL:
+    case PLUG_VALUE_INT:
+    case PLUG_VALUE_UINT:
+      if (want->as.i == have->as.i) return NULL;
+      snprintf(words, sizeof words, "it is %" PRId64 ", in the trace %" PRId64,
+               have->as.i, want->as.i);
+      return words;
+    default:
+      return NULL;
   }
-  const bool is_number = want->tag == PLUG_VALUE_BOOL || want->tag == PLUG_VALUE_INT ||
-                         want->tag == PLUG_VALUE_UINT;
-  if (!is_number || want->as.i == have->as.i) return NULL;
-  snprintf(words, sizeof words, "it is %" PRId64 ", in the trace %" PRId64, have->as.i,
-           want->as.i);
-  return words;
 }

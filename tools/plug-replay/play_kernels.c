@@ -215,6 +215,7 @@ static enum verdict play_schema(const struct record *record) {
     return leave_out(record, "the plugin's kernel has no such function");
   const bool is_run = is_call(record, "kernel") || is_call(record, "any");
   for (int64_t i = 0; i < (is_run ? options.repeat : 1) && verdict == PLAYED; i++) {
+    begin_call();
     verdict = play_call(record, kernel);
     release_scratch();
   }

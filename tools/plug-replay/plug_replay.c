@@ -24,7 +24,8 @@ struct options options = {.device = -1, .repeat = 1, .timeout = 60, .tolerance =
 
 /* What the process that plays leaves for the one that watches it. */
 static struct progress {
-  size_t record; /* being played, from 1 on; 0: the plugin is being loaded */
+  size_t record;  /* being played, from 1 on; 0: the plugin is being loaded */
+  uint64_t begun; /* calls, and with --repeat each of them */
   uint64_t played, different, left_out, failed;
   bool is_over;
 } *progress;
@@ -72,6 +73,8 @@ enum verdict leave_out(const struct record *record, const char *why) {
   return LEFT_OUT;
 }
 
+void begin_call(void) { progress->begun++; }
+
 void compare_status(const struct record *record, plug_status status) {
   const char *said = take_error();
   const bool is_query = status <= PLUG_NOT_READY && record->status <= PLUG_NOT_READY;
@@ -110,6 +113,7 @@ static void play(const struct trace *trace) {
     enum verdict verdict = LEFT_OUT;
     if (options.until > 0 && record->line > (size_t)options.until) break;
     progress->record = i + 1;
+    begin_call();
     if (is_no_call(record)) continue;
     if (!play_runtime(record, &verdict) && !play_kernel(record, &verdict))
       leave_out(record, "this plug-replay does not know the function");
@@ -125,12 +129,12 @@ static void play(const struct trace *trace) {
 static bool watch(pid_t child, int *status) {
   const struct timespec nap = {0, 2 * 1000 * 1000};
   struct timespec now, since;
-  size_t at = 0;
+  uint64_t at = 0;
   clock_gettime(CLOCK_MONOTONIC, &since);
   while (waitpid(child, status, WNOHANG) == 0) {
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (progress->record != at) {
-      at = progress->record;
+    if (progress->begun != at) {
+      at = progress->begun;
       since = now;
     }
     if (now.tv_sec - since.tv_sec > options.timeout) {

@@ -171,7 +171,8 @@ static void add_record(struct trace *trace, size_t *room, const struct record *r
   trace->records[trace->count++] = *record;
 }
 
-const struct record *find_record(const struct trace *trace, uint64_t number) {
+/* The record of that number, or NULL. */
+static struct record *find_record(const struct trace *trace, uint64_t number) {
   if (trace->count == 0) return NULL;
   const uint64_t first = trace->records[0].number;
   if (number < first || number - first >= trace->count) return NULL;
@@ -180,7 +181,7 @@ const struct record *find_record(const struct trace *trace, uint64_t number) {
 
 /* An answer on a line of its own goes to its call. */
 static const char *attach_answer(struct trace *trace, const struct record *answer) {
-  struct record *call = (struct record *)find_record(trace, answer->number);
+  struct record *call = find_record(trace, answer->number);
   if (!call) return "it answers a call that is not in the trace";
   if (call->is_answered) return "it answers a call that has an answer";
   call->is_answered = true;
@@ -230,7 +231,6 @@ struct trace read_trace(const char *path) {
     at = newline ? newline + 1 : end;
     if (number == 1) {
       check_header(line, path);
-      trace.header = line;
       continue;
     }
     if (memchr(line.at, '\0', line.length))

@@ -57,8 +57,11 @@ const char *parse_place(struct text text, struct place *place);
 const char *parse_dtype(struct text text, plug_dtype *dtype);
 const char *parse_status(struct text text, plug_status *status);
 const char *parse_string(struct text text, const char **string); /* NULL for none */
-/* The next word up to a space, with what it encloses. */
-struct text next_word(struct text *rest);
+/* The next item up to `stop` or the end, with what it encloses. */
+struct text next_item(struct text *rest, char stop);
+struct text next_word(struct text *rest); /* up to a space */
+/* Whether a text begins so, and what follows. */
+bool begins(struct text text, const char *with, struct text *rest);
 bool parse_number(struct text text, int64_t *number);
 bool parse_unsigned(struct text text, uint64_t *number);
 void forget_values(void);
@@ -85,14 +88,11 @@ struct record { /* a call */
 struct trace {
   struct record *records;
   size_t count;
-  struct text header;
   size_t cut_line; /* the last one, if the file ends within it and it was left out */
 };
 
 /* Reads and checks a whole trace; ends the program with a sentence if it is damaged. */
 struct trace read_trace(const char *path);
-/* The record of that number, or NULL. */
-const struct record *find_record(const struct trace *trace, uint64_t number);
 
 /* Empty if there is no such key. */
 struct text in_field(const struct record *record, const char *key);
@@ -162,7 +162,7 @@ bool put_contents(const struct tensor *tensor, int32_t device, plug_stream strea
 /* Compares; gives the difference in words, or NULL. */
 const char *compare_contents(const struct tensor *want, const plug_tensor *have,
                              int32_t device, plug_stream stream);
-/* The same for a number among results. */
+/* The same for a number among results, or a list of numbers. */
 const char *compare_numbers(const plug_value *want, const plug_value *have);
 void fill_bytes(void *to, uint64_t count, uint64_t seed);
 const char *check_contents(const struct tensor *tensor);
@@ -176,6 +176,8 @@ extern bool is_capturing;
 bool play_runtime(const struct record *record, enum verdict *verdict);
 bool play_kernel(const struct record *record, enum verdict *verdict);
 
+/* A call begins: the time that it may take is counted from here. */
+void begin_call(void);
 /* What came of a call: compared with the trace. */
 void compare_status(const struct record *record, plug_status status);
 /* A difference, or why a call was left out. */

@@ -47,15 +47,50 @@ static plug_status scratch(const plug_host *host, const plug_call *call, uint64_
   return allocate(call, bytes, mem);
 }
 
-/* The result as the trace has it, if it looks the same. */
+/* ---- results that the kernel shapes ---- */
+
+/* What the schema returns: "Tensor, int[]". */
+static struct text returned_types(const struct record *record) {
+  const char *schema = NULL;
+  (void)parse_string(in_field(record, "schema"), &schema);
+  const char *arrow = schema ? strrchr(schema, '>') : NULL;
+  if (!arrow) return (struct text){"", 0};
+  struct text types = {arrow + 1, strlen(arrow + 1)};
+  (void)begins(types, " ", &types);
+  if (begins(types, "(", &types) && types.length > 0) types.length--;
+  return types;
+}
+
+/* Of a list that the kernel asks for; PLUG_VALUE_TENSOR for all else. */
+static int32_t tag_of_result(const struct record *record, uint32_t index) {
+  static const struct {
+    const char *item;
+    int32_t tag;
+  } lists[] = {{"Tensor", PLUG_VALUE_TENSORS},
+               {"int", PLUG_VALUE_INTS},
+               {"SymInt", PLUG_VALUE_INTS},
+               {"float", PLUG_VALUE_FLOATS},
+               {"bool", PLUG_VALUE_BOOLS}};
+  struct text types = returned_types(record), type = {"", 0}, rest;
+  for (uint32_t i = 0; i <= index; i++) type = next_item(&types, ',');
+  (void)begins(type, " ", &type);
+  if (!memchr(type.at, '[', type.length)) return PLUG_VALUE_TENSOR;
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    if (begins(type, lists[i].item, &rest)) return lists[i].tag;
+  }
+  return PLUG_VALUE_TENSOR;
+}
+
+/* Tensor `n` of the result as the trace has it, if it looks the same. */
 static const struct tensor *recorded_result(const struct service *service, uint32_t index,
-                                            const plug_tensor *like) {
+                                            uint32_t n, const plug_tensor *like) {
   const struct values *recorded = service->recorded;
   if (!recorded || index >= recorded->count) return NULL;
-  if (recorded->list[index].tag != PLUG_VALUE_TENSOR) return NULL;
-  for (size_t i = 0; i < recorded->tensor_count; i++) {
+  const plug_value *value = &recorded->list[index];
+  if (value->tag != PLUG_VALUE_TENSOR && value->tag != PLUG_VALUE_TENSORS) return NULL;
+  for (size_t i = 0; n < value->count && i < recorded->tensor_count; i++) {
     const struct tensor *tensor = &recorded->tensors[i];
-    if (tensor->is != recorded->list[index].as.tensors) continue;
+    if (tensor->is != &value->as.tensors[n]) continue;
     const bool is_alike =
         tensor->is->dtype == like->dtype && tensor->is->ndim == like->ndim &&
         memcmp(tensor->is->sizes, like->sizes, (size_t)like->ndim * sizeof(int64_t)) == 0;
@@ -79,34 +114,64 @@ static plug_tensor shape_result(plug_dtype dtype, int32_t ndim, const int64_t *s
                        .flags = PLUG_TENSOR_WRITTEN};
 }
 
-static plug_status output(const plug_host *host, const plug_call *call, uint32_t index,
-                          plug_dtype dtype, int32_t ndim, const int64_t *sizes,
-                          const int64_t *strides) {
-  struct service *service = call->host_private;
-  int64_t first = 0;
-  if (index >= call->result_count || ndim < 0) {
-    host->set_error(host, "host->output was called for a result that there is not");
-    return PLUG_INVALID;
-  }
+/* A tensor, or the next of a list. */
+static plug_status give_tensor(const plug_call *call, uint32_t index, int32_t tag,
+                               plug_tensor made) {
+  const struct service *service = call->host_private;
   plug_value *result = &call->results[index];
-  const bool is_list = result->tag == PLUG_VALUE_TENSORS;
-  plug_tensor made = shape_result(dtype, ndim, sizes, strides);
+  const uint32_t before = result->tag == PLUG_VALUE_TENSORS ? result->count : 0;
+  int64_t first = 0;
   const uint64_t bytes = span_of(&made, &first);
-  const struct tensor *recorded = recorded_result(service, index, &made);
+  const struct tensor *recorded = recorded_result(service, index, before, &made);
   if (service->allocates && bytes > 0 &&
       !(recorded && locate(recorded->place, call->device, &made.mem))) {
     const plug_status status = allocate(call, bytes, &made.mem);
     if (status != PLUG_OK) return status;
   }
-  const uint32_t before = is_list ? result->count : 0;
   plug_tensor *tensors = keep((before + 1) * sizeof *tensors);
   if (before > 0) memcpy(tensors, result->as.tensors, before * sizeof *tensors);
   tensors[before] = made;
-  result->tag = is_list ? PLUG_VALUE_TENSORS : PLUG_VALUE_TENSOR;
-  result->count = before + 1;
-  result->as.tensors = tensors;
+  *result = (plug_value){.tag = tag, .count = before + 1, .as.tensors = tensors};
   return PLUG_OK;
 }
+
+/* A list of numbers, in host memory. */
+static plug_status give_numbers(const plug_host *host, plug_value *result, int32_t tag,
+                                const plug_tensor *asked) {
+  const plug_dtype dtype = tag == PLUG_VALUE_INTS     ? PLUG_I64
+                           : tag == PLUG_VALUE_FLOATS ? PLUG_F64
+                                                      : PLUG_BOOL;
+  if (asked->dtype != dtype || asked->ndim != 1) {
+    host->set_error(host,
+                    "host->output was called for a list of numbers with another dtype, "
+                    "or not with one dimension");
+    return PLUG_INVALID;
+  }
+  *result = (plug_value){.tag = tag, .count = (uint32_t)asked->sizes[0]};
+  result->as.ints = keep(result->count * PLUG_DTYPE_BYTES(dtype));
+  return PLUG_OK;
+}
+
+static plug_status output(const plug_host *host, const plug_call *call, uint32_t index,
+                          plug_dtype dtype, int32_t ndim, const int64_t *sizes,
+                          const int64_t *strides) {
+  const struct service *service = call->host_private;
+  bool is_possible = index < call->result_count && ndim >= 0;
+  for (int32_t d = 0; is_possible && d < ndim; d++) is_possible = sizes[d] >= 0;
+  if (!is_possible) {
+    host->set_error(host,
+                    "host->output was called for a result that there is not, or with a "
+                    "negative size");
+    return PLUG_INVALID;
+  }
+  const int32_t tag = tag_of_result(service->record, index);
+  const plug_tensor made = shape_result(dtype, ndim, sizes, strides);
+  return tag == PLUG_VALUE_TENSOR || tag == PLUG_VALUE_TENSORS
+             ? give_tensor(call, index, tag, made)
+             : give_numbers(host, &call->results[index], tag, &made);
+}
+
+/* ---- random numbers ---- */
 
 /* The seed that the call was given when it was traced. */
 static plug_status rng(const plug_host *host, const plug_call *call, uint64_t draws,

@@ -156,8 +156,7 @@ const char *parse_string(struct text text, const char **string) {
 
 /* ---- lists ---- */
 
-/* The next item up to `stop` or the end, with what it encloses. */
-static struct text next_item(struct text *rest, char stop) {
+struct text next_item(struct text *rest, char stop) {
   struct text item = {rest->at, 0};
   int depth = 0;
   bool is_quoted = false;
@@ -221,7 +220,7 @@ static const char *parse_floats(struct text list, double **numbers, uint32_t *co
 
 /* ---- tensors ---- */
 
-static bool begins(struct text text, const char *with, struct text *rest) {
+bool begins(struct text text, const char *with, struct text *rest) {
   const size_t length = strlen(with);
   if (text.length < length || memcmp(text.at, with, length) != 0) return false;
   *rest = (struct text){text.at + length, text.length - length};
@@ -273,11 +272,12 @@ static bool is_sane(const plug_tensor *tensor) {
   return count < most && reach < most;
 }
 
+/* "(f32 m1+0 [2] [1])", what follows the word. */
 static const char *parse_tensor(struct text text, plug_tensor *is, struct values *all) {
   int64_t *sizes = NULL, *strides = NULL;
   uint32_t ndim = 0, stride_count = 0;
   struct text rest = {NULL, 0};
-  if (!enclosed(&text, "tensor(", ')') || all->tensor_count == all->tensor_room)
+  if (!enclosed(&text, "(", ')') || all->tensor_count == all->tensor_room)
     return "there is a tensor that does not end";
   struct tensor *tensor = &all->tensors[all->tensor_count++];
   tensor->is = is;
@@ -321,16 +321,25 @@ static uint32_t count_tensors(struct text text) {
 
 static const char *parse_value(struct text text, plug_value *value, struct values *all);
 
+static const char *parse_one_tensor(struct text text, plug_value *value,
+                                    struct values *all) {
+  plug_tensor *tensor = keep(sizeof *tensor);
+  value->count = 1;
+  value->as.tensors = tensor;
+  return parse_tensor(text, tensor, all);
+}
+
 static const char *parse_tensors(struct text list, plug_value *value,
                                  struct values *all) {
   if (!enclosed(&list, "[", ']')) return "there is a list that does not end";
   const char *wrong = NULL;
-  value->tag = PLUG_VALUE_TENSORS;
   value->count = count_items(list);
   plug_tensor *tensors = keep(value->count * sizeof *tensors);
   value->as.tensors = tensors;
   for (uint32_t i = 0; i < value->count && !wrong; i++) {
-    wrong = parse_tensor(next_item(&list, ','), &tensors[i], all);
+    struct text item = next_item(&list, ',');
+    wrong = begins(item, "tensor", &item) ? parse_tensor(item, &tensors[i], all)
+                                          : "there is no tensor where one should be";
   }
   return wrong;
 }
@@ -339,7 +348,6 @@ static const char *parse_list(struct text list, plug_value *value, struct values
   if (!enclosed(&list, "[", ']')) return "there is a list that does not end";
   if (++all->depth > 16) return "there is a list in too many others";
   const char *wrong = NULL;
-  value->tag = PLUG_VALUE_LIST;
   value->count = count_items(list);
   plug_value *items = keep(value->count * sizeof *items);
   value->as.values = items;
@@ -350,9 +358,28 @@ static const char *parse_list(struct text list, plug_value *value, struct values
   return wrong;
 }
 
-static const char *parse_bools(struct text list, plug_value *value) {
+static const char *parse_int_list(struct text list, plug_value *value,
+                                  struct values *all) {
+  int64_t *ints = NULL;
+  (void)all;
+  const char *wrong = parse_ints(list, &ints, &value->count);
+  value->as.ints = ints;
+  return wrong;
+}
+
+static const char *parse_float_list(struct text list, plug_value *value,
+                                    struct values *all) {
+  double *floats = NULL;
+  (void)all;
+  const char *wrong = parse_floats(list, &floats, &value->count);
+  value->as.floats = floats;
+  return wrong;
+}
+
+static const char *parse_bool_list(struct text list, plug_value *value,
+                                   struct values *all) {
   int64_t *numbers = NULL;
-  value->tag = PLUG_VALUE_BOOLS;
+  (void)all;
   const char *wrong = parse_ints(list, &numbers, &value->count);
   uint8_t *bools = keep(value->count);
   for (uint32_t i = 0; i < value->count && !wrong; i++) bools[i] = numbers[i] != 0;
@@ -360,28 +387,47 @@ static const char *parse_bools(struct text list, plug_value *value) {
   return wrong;
 }
 
-/* "dtype:f32", "layout:0" and their like. */
-static bool parse_tagged(struct text text, plug_value *value, const char **wrong) {
-  static const struct {
-    const char *word;
-    int32_t tag;
-  } words[] = {{"layout:", PLUG_VALUE_LAYOUT},
-               {"format:", PLUG_VALUE_FORMAT},
-               {"device:", PLUG_VALUE_DEVICE}};
-  struct text rest = {NULL, 0};
-  plug_dtype dtype = 0;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (!begins(text, words[i].word, &rest)) continue;
-    value->tag = words[i].tag;
-    *wrong = parse_number(rest, &value->as.i) ? NULL : "there is an unknown value";
-    return true;
-  }
-  if (!begins(text, "dtype:", &rest)) return false;
-  value->tag = PLUG_VALUE_DTYPE;
-  *wrong = parse_dtype(rest, &dtype);
-  value->as.u = dtype;
-  return true;
+static const char *parse_complex(struct text list, plug_value *value,
+                                 struct values *all) {
+  const char *wrong = parse_float_list(list, value, all);
+  if (!wrong && value->count != 2) wrong = "there is a complex number of other than two";
+  value->count = 0;
+  return wrong;
 }
+
+static const char *parse_code(struct text text, plug_value *value, struct values *all) {
+  (void)all;
+  return parse_number(text, &value->as.i) ? NULL : "there is an unknown value";
+}
+
+static const char *parse_dtype_value(struct text text, plug_value *value,
+                                     struct values *all) {
+  plug_dtype dtype = 0;
+  (void)all;
+  const char *wrong = parse_dtype(text, &dtype);
+  value->as.u = dtype;
+  return wrong;
+}
+
+/* Values that begin with a word which says what follows: "ints[1,2]", "dtype:f32". The
+** first that fits is meant. */
+static const struct {
+  const char *word;
+  int32_t tag;
+  const char *(*parse)(struct text rest, plug_value *value, struct values *all);
+} kinds[] = {
+    {"tensors", PLUG_VALUE_TENSORS, parse_tensors},
+    {"tensor", PLUG_VALUE_TENSOR, parse_one_tensor},
+    {"list", PLUG_VALUE_LIST, parse_list},
+    {"ints", PLUG_VALUE_INTS, parse_int_list},
+    {"floats", PLUG_VALUE_FLOATS, parse_float_list},
+    {"bools", PLUG_VALUE_BOOLS, parse_bool_list},
+    {"complex", PLUG_VALUE_COMPLEX, parse_complex},
+    {"dtype:", PLUG_VALUE_DTYPE, parse_dtype_value},
+    {"layout:", PLUG_VALUE_LAYOUT, parse_code},
+    {"format:", PLUG_VALUE_FORMAT, parse_code},
+    {"device:", PLUG_VALUE_DEVICE, parse_code},
+};
 
 static const char *parse_scalar(struct text text, plug_value *value) {
   const bool is_hexadecimal = memchr(text.at, 'x', text.length) != NULL;
@@ -398,50 +444,28 @@ static const char *parse_scalar(struct text text, plug_value *value) {
 
 static const char *parse_value(struct text text, plug_value *value, struct values *all) {
   struct text rest = {NULL, 0};
-  const char *wrong = NULL;
-  int64_t *ints = NULL;
-  double *floats = NULL;
   if (is_word(text, "none")) return NULL;
   if (is_word(text, "generator")) {
     value->tag = PLUG_VALUE_GENERATOR;
-  } else if (is_word(text, "true") || is_word(text, "false")) {
+    return NULL;
+  }
+  if (is_word(text, "true") || is_word(text, "false")) {
     value->tag = PLUG_VALUE_BOOL;
     value->as.i = text.length == 4;
-  } else if (begins(text, "\"", &rest)) {
-    value->tag = PLUG_VALUE_STR;
-    wrong = parse_string(text, &value->as.str);
-    if (!wrong) value->count = (uint32_t)strlen(value->as.str);
-  } else if (begins(text, "tensors", &rest)) {
-    return parse_tensors(rest, value, all);
-  } else if (begins(text, "tensor(", &rest)) {
-    plug_tensor *tensor = keep(sizeof *tensor);
-    value->tag = PLUG_VALUE_TENSOR;
-    value->count = 1;
-    value->as.tensors = tensor;
-    return parse_tensor(text, tensor, all);
-  } else if (begins(text, "list", &rest)) {
-    return parse_list(rest, value, all);
-  } else if (begins(text, "ints", &rest)) {
-    value->tag = PLUG_VALUE_INTS;
-    wrong = parse_ints(rest, &ints, &value->count);
-    value->as.ints = ints;
-  } else if (begins(text, "floats", &rest)) {
-    value->tag = PLUG_VALUE_FLOATS;
-    wrong = parse_floats(rest, &floats, &value->count);
-    value->as.floats = floats;
-  } else if (begins(text, "complex", &rest)) {
-    value->tag = PLUG_VALUE_COMPLEX;
-    wrong = parse_floats(rest, &floats, &value->count);
-    value->as.floats = floats;
-    if (!wrong && value->count != 2)
-      wrong = "there is a complex number of other than two";
-    value->count = 0;
-  } else if (begins(text, "bools", &rest)) {
-    return parse_bools(rest, value);
-  } else if (!parse_tagged(text, value, &wrong)) {
-    return parse_scalar(text, value);
+    return NULL;
   }
-  return wrong;
+  if (begins(text, "\"", &rest)) {
+    value->tag = PLUG_VALUE_STR;
+    const char *wrong = parse_string(text, &value->as.str);
+    if (!wrong) value->count = (uint32_t)strlen(value->as.str);
+    return wrong;
+  }
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (!begins(text, kinds[i].word, &rest)) continue;
+    value->tag = kinds[i].tag;
+    return kinds[i].parse(rest, value, all);
+  }
+  return parse_scalar(text, value);
 }
 
 const char *parse_values(struct text text, struct values *values) {

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     try:
         if args.plugin is not None:
-            words.append(_plugins.find(args.plugin, _plugins.installed_plugins()).resolve())
+            words.append(_plugins.find(args.plugin, _plugins.all_plugins()).resolve())
     except RuntimeError as error:
         output.complain(str(error))
         return 2

@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     try:
-        plugin = _plugins.find(args.plugin, _plugins.installed_plugins()).resolve()
+        plugin = _plugins.find(args.plugin, _plugins.all_plugins()).resolve()
     except RuntimeError as error:
         output.complain(str(error))
         return 2

@@ -169,7 +169,7 @@ Decomposition::PlanPtr Decomposition::find_exact_plan(Arguments arguments, const
   return refused("its decomposition depends on numbers that change from call to call");
 }
 
-Decomposition::PlanPtr Decomposition::refused(std::string why_not) {
+std::shared_ptr<Decomposition::Plan> Decomposition::refused(std::string why_not) {
   auto plan = std::make_shared<Plan>();
   plan->why_not = std::move(why_not);
   return plan;
@@ -193,29 +193,29 @@ std::shared_ptr<Decomposition::Plan> Decomposition::make_plan(Arguments argument
   plan->why_not = trace.program == nullptr ? trace.why_not : complete(*plan, trace, on_meta, arguments);
   if (!plan->why_not.empty()) return plan;
   plan->program = trace.program;
-  if (!is_general) return plan;
-  torch::jit::Stack other = on_meta;
-  torch::jit::Stack given(inputs.begin(), inputs.end());
-  bool has_any = false;
-  bool has_wrapped = false;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool is_wrapped = inputs[i].isTensor() && on_meta[i].isScalar();
-    const bool is_number = is_wrapped || (facts_.is_number[i] && number_in(on_meta[i]));
-    if (!is_number) continue;
-    has_any = true;
-    has_wrapped = has_wrapped || is_wrapped;
-    const c10::Scalar number = *number_in(on_meta[i]);
-    if (is_perturbable(number)) other[i] = another_number(number, i);
-  }
-  if (!has_any) return plan;
-  const Trace again = tracer()(functional.handle, other, device);
-  plan->is_exact = again.program == nullptr || !trace.program->generalize(*again.program, on_meta, other);
-  if (plan->is_exact && has_wrapped) {
-    plan->is_exact = false;
-    plan->program = nullptr;
-    plan->why_not = "its decomposition depends on a number that is given as a tensor";
-  }
+  const auto other = is_general ? with_other_numbers(inputs, on_meta) : std::nullopt;
+  if (!other) return plan;
+  const Trace again = tracer()(functional.handle, *other, device);
+  plan->is_exact = again.program == nullptr || !trace.program->generalize(*again.program, on_meta, *other);
+  const auto is_wrapped = [](const c10::IValue& value) { return value.isTensor() && number_in(value); };
+  // Of a number that is a tensor no key has the value.
+  if (plan->is_exact && std::ranges::any_of(inputs, is_wrapped))
+    return refused("its decomposition depends on a number that is given as a tensor");
   return plan;
+}
+
+// The call with others in place of the numbers that a plan does not tell apart; nothing if it has none.
+std::optional<torch::jit::Stack> Decomposition::with_other_numbers(Arguments inputs,
+                                                                   const torch::jit::Stack& on_meta) const {
+  torch::jit::Stack other = on_meta;
+  bool has_any = false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto number = number_in(on_meta[i]);
+    if (!number || !(inputs[i].isTensor() || facts_.is_number[i])) continue;
+    has_any = true;
+    if (is_perturbable(*number)) other[i] = another_number(*number, i);
+  }
+  return has_any ? std::optional(std::move(other)) : std::nullopt;
 }
 
 std::optional<CallShape> Decomposition::shape_of(const OperatorFacts& functional, Arguments inputs) {

@@ -54,9 +54,11 @@ class Decomposition {
   PlanKey key_of(Arguments arguments, Numbers numbers) const;
   PlanPtr find_plan(Arguments arguments, const PlanKey& key, const Stream& stream);
   PlanPtr find_exact_plan(Arguments arguments, const Plan& general, const Stream& stream);
-  static PlanPtr refused(std::string why_not);
+  static std::shared_ptr<Plan> refused(std::string why_not);
   bool is_worth_tracing(const PlanKey& key);
   std::shared_ptr<Plan> make_plan(Arguments arguments, const Stream& stream, bool is_general);
+  std::optional<torch::jit::Stack> with_other_numbers(Arguments inputs,
+                                                      const torch::jit::Stack& on_meta) const;
   std::string complete(Plan& plan, const Trace& trace, const torch::jit::Stack& on_meta, Arguments arguments);
   std::optional<CallShape> shape_of(const OperatorFacts& functional, Arguments inputs);
   std::string check_target(const at::Tensor& target, const OutputShape& output) const;

@@ -35,9 +35,8 @@ HostKernel::HostKernel(const OperatorFacts& facts, c10::DispatchKey host_key)
     : facts_(facts), host_key_(host_key) {
   const auto& arguments = facts.handle.schema().arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto* optional = arguments[i].type()->castRaw<c10::OptionalType>();
-    const auto kind = optional != nullptr ? optional->getElementType()->kind() : arguments[i].type()->kind();
-    if (kind == c10::TypeKind::GeneratorType) generator_argument_ = i;
+    if (without_optional(arguments[i].type())->kind() == c10::TypeKind::GeneratorType)
+      generator_argument_ = i;
   }
 }
 

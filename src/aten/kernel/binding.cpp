@@ -35,10 +35,7 @@ Fit fit(const c10::TypePtr& kernel, const c10::TypePtr& torch) {
   return optional != nullptr && *kernel == *optional->getElementType() ? Fit::kWidened : Fit::kNo;
 }
 
-c10::TypeKind kind_of(const c10::TypePtr& type) {
-  const auto* optional = type->castRaw<c10::OptionalType>();
-  return optional != nullptr ? optional->getElementType()->kind() : type->kind();
-}
+c10::TypeKind kind_of(const c10::TypePtr& type) { return without_optional(type)->kind(); }
 
 // `with_outputs`: also among those that an out form is given to write into.
 std::optional<size_t> find_argument(const FunctionSchema& schema, const std::string& name,

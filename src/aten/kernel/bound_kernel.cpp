@@ -103,6 +103,7 @@ std::shared_ptr<const BoundPlan> BoundKernel::find_plan(Arguments arguments, con
   if (key.is_deterministic()) plan->flags = PLUG_CALL_DETERMINISTIC;
   const bool is_asked = plan->refusal == Reason::kNone && !plan->is_empty;
   if (is_asked && binding_.kernel->prepare != nullptr) prepare_plan(arguments, *plan, stream);
+  plan->is_direct_in_place = can_go_in_place(arguments, *plan);
   learn_kind(arguments, *plan);
   return plans_.insert_first(key, std::move(plan));
 }
@@ -435,6 +436,18 @@ bool BoundKernel::can_write_into(const at::Tensor& target, size_t index, Argumen
     if (!exact || !accepts(PLUG_ACCEPTS_ALIAS)) is_free = false;
   });
   return is_free;
+}
+
+// All that decides it is part of the key.
+bool BoundKernel::can_go_in_place(Arguments arguments, const BoundPlan& plan) const {
+  if (plan.refusal != Reason::kNone || plan.is_empty || plan.is_open || !plan.inputs_ready) return false;
+  if (binding_.form != Form::kInPlace || !plan.permutation.empty() || accepts(PLUG_SHAPES_OUTPUT))
+    return false;
+  if (binding_.results.size() != 1 || binding_.results[0] != ResultKind::kTensor) return false;
+  if (binding_.out_arguments[0] != 0 || !plan.outputs[0].is_tensor) return false;
+  const at::Tensor& target = arguments[0].toTensor();
+  return target.sizes() == plan.outputs[0].sizes && at::has_internal_overlap(target) != at::MemOverlap::Yes &&
+         can_write_into(target, 0, arguments, plan);
 }
 
 void BoundKernel::finish(torch::jit::Stack& stack, const KernelCall& call, Given& given,

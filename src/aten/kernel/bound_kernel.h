@@ -103,6 +103,7 @@ class BoundKernel {
   bool is_argument(const at::Tensor& target, Arguments arguments) const;
   bool can_write_into(const at::Tensor& target, size_t index, Arguments arguments,
                       const BoundPlan& plan) const;
+  bool can_go_in_place(Arguments arguments, const BoundPlan& plan) const;
   void finish(torch::jit::Stack& stack, const KernelCall& call, Given& given, const BoundPlan& plan) const;
   c10::IValue finish_result(size_t result, size_t first, Arguments arguments, const KernelCall& call,
                             Given& given, const BoundPlan& plan) const;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "aten/kernel/served_operators.h"
 #include "aten/tensor/strides.h"
 #include "base/dtype.h"
 
@@ -25,9 +26,7 @@ using at::native::ResultTypeState;
 constexpr std::string_view kOperands[] = {"other", "exponent", "self", "min", "max"};
 
 bool is_operand(const c10::Argument& argument) {
-  const auto* optional = argument.type()->castRaw<c10::OptionalType>();
-  const c10::Type& type = optional != nullptr ? *optional->getElementType() : *argument.type();
-  return type.kind() == c10::TypeKind::NumberType &&
+  return without_optional(argument.type())->kind() == c10::TypeKind::NumberType &&
          std::find(std::begin(kOperands), std::end(kOperands), argument.name()) != std::end(kOperands);
 }
 
@@ -178,14 +177,11 @@ void BoundPlanner::finish(BoundPlan& plan, const KernelCall& prepared, Arguments
   plan.is_direct = can_go_directly(plan);
 }
 
+// The device's dtypes are not asked of for an operator of the plugin's own.
 bool BoundPlanner::holds(const Stream& stream, at::ScalarType type) const {
-  const auto dtype = to_plug_dtype(type);
-  if (!dtype) return false;
   const plug_kernel& kernel = *binding_.kernel;
-  if (kernel.dtypes == nullptr && binding_.is_own()) return true;
-  if (kernel.dtypes == nullptr) return device_info(stream.device()).holds(*dtype);
-  return std::find(kernel.dtypes, kernel.dtypes + kernel.dtype_count, *dtype) !=
-         kernel.dtypes + kernel.dtype_count;
+  if (kernel.dtypes == nullptr && binding_.is_own()) return to_plug_dtype(type).has_value();
+  return takes_dtype(kernel, stream.device(), type);
 }
 
 void BoundPlanner::refuse(BoundPlan& plan, bool is_input) const {
@@ -247,9 +243,7 @@ void BoundPlanner::shape_outputs(Arguments arguments, const Stream& stream, Boun
     plan.is_open = shapes_itself && has_tensors;
     return;
   }
-  const bool may_run = !binding_.is_any && binding_.kernel->prepare == nullptr;
-  std::optional<CallShape> shape =
-      may_run ? shape_any(facts_, arguments, stream) : ask_pytorch(arguments, plan);
+  std::optional<CallShape> shape = ask_pytorch(arguments, stream, plan);
   if (shape) {
     plan.outputs = std::move(shape->outputs);
     plan.counts = std::move(shape->counts);
@@ -274,16 +268,18 @@ const OperatorFacts& BoundPlanner::facts_of_shape() const {
   return functional_facts_ ? *functional_facts_ : facts_;
 }
 
-// What PyTorch refuses of a call for the kernel `any`, the next way says.
-std::optional<CallShape> BoundPlanner::ask_pytorch(Arguments arguments, BoundPlan& plan) const {
-  if (!binding_.is_any) return shape_without_running(facts_, arguments);
+// What its meta kernels refuse, and whatever it refuses of a call for the kernel `any`, the next way says.
+std::optional<CallShape> BoundPlanner::ask_pytorch(Arguments arguments, const Stream& stream,
+                                                   BoundPlan& plan) const {
   try {
+    if (!binding_.is_any && binding_.kernel->prepare == nullptr) return shape_any(facts_, arguments, stream);
     const OperatorFacts& facts = facts_of_shape();
     const Arguments inputs = arguments.slice(0, facts.argument_count);
     auto shape = shape_without_running(facts, inputs);
     if (shape && &facts != &facts_ && !facts.is_structured) restride(*shape, iterated_strides(inputs));
     return shape;
   } catch (const std::exception&) {
+    if (!binding_.is_any && facts_.is_structured) throw;
     plan.refusal = Reason::kArguments;
     return std::nullopt;
   }

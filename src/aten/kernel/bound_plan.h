@@ -32,11 +32,12 @@ struct BoundKind : AlikeCalls {
 };
 
 struct BoundPlan : AlikeCalls {
-  Reason refusal = Reason::kNone;  // not kNone: the kernel cannot take such a call
-  std::string why;                 // of a call that `prepare` declined, in the plugin's words
-  bool is_empty = false;           // pointwise on nothing: the kernel has nothing to do
-  bool is_direct = false;          // all inputs as they are, all outputs new: one C call and no more
-  bool is_open = false;            // results are for the plugin to shape
+  Reason refusal = Reason::kNone;   // not kNone: the kernel cannot take such a call
+  std::string why;                  // of a call that `prepare` declined, in the plugin's words
+  bool is_empty = false;            // pointwise on nothing: the kernel has nothing to do
+  bool is_direct = false;           // all inputs as they are, all outputs new: one C call and no more
+  bool is_direct_in_place = false;  // the same, with the first argument for the one output
+  bool is_open = false;             // results are for the plugin to shape
   bool inputs_ready = true;
   std::vector<InputPlan> inputs;  // by tensor argument, in order
   // Of all results, in order: of a list one for each tensor, of a number one that is no tensor.
@@ -74,7 +75,7 @@ class BoundPlanner {
   void check_inputs(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
   bool is_kept_as_number(const at::Tensor& tensor) const;
   void shape_outputs(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
-  std::optional<CallShape> ask_pytorch(Arguments arguments, BoundPlan& plan) const;
+  std::optional<CallShape> ask_pytorch(Arguments arguments, const Stream& stream, BoundPlan& plan) const;
   const OperatorFacts& facts_of_shape() const;
   void leave_open(BoundPlan& plan) const;
   bool fits_outputs(Arguments arguments, const BoundPlan& plan) const;

@@ -85,10 +85,19 @@ bool KernelCall::is_recorded(plug_call& call) {
                     " cannot be captured in a graph, since its results, or their shapes, are known only when "
                     "it runs. Run the operator outside of the capture.");
   }
-  check(record_command(target_.module, call.device, call.stream,
-                       std::make_unique<RecordedKernel>(target_, alike_.state, stream_, call, generator_)),
-        target_.title(), stream_.device());
+  auto recorded = std::make_unique<RecordedKernel>(target_, alike_.state, stream_, call, generator_);
+  const uint64_t draws = alike_.draws.load(std::memory_order_relaxed);
+  if (draws != 0 || generator_.defined()) {
+    const auto state = at::check_generator<PhiloxGenerator>(generator())->shared_state();
+    recorded->set_draw(capture->draw_for_recorded_kernel(state, draws), draws);
+  }
+  check(record_command(target_.module, call.device, call.stream, std::move(recorded)), target_.title(),
+        stream_.device());
   return true;
+}
+
+const at::Generator& KernelCall::generator() const {
+  return generator_.defined() ? generator_ : default_generator(stream_.device());
 }
 
 plug_status KernelCall::fail(plug_status status, const char* sentence) const {
@@ -169,9 +178,16 @@ void KernelCall::add_numbers(uint32_t index, at::ScalarType type, int64_t count)
 
 plug_status KernelCall::rng(uint64_t draws, plug_rng* rng) {
   if (is_preparing_) return fail(PLUG_INVALID, "host->rng was called in prepare, which draws nothing");
-  const at::Generator& generator = generator_.defined() ? generator_ : default_generator(stream_.device());
+  const uint64_t before = drawn_;
+  drawn_ += rounded_draws(draws);
+  if (set_aside_count_ != 0 && drawn_ <= set_aside_count_) {
+    rng->seed = set_aside_->at_replay->seed;
+    rng->offset = set_aside_->at_replay->offset + set_aside_->offset + before;
+    return PLUG_OK;
+  }
+  alike_.draws.store(drawn_, std::memory_order_relaxed);
   try {
-    auto* philox = at::check_generator<PhiloxGenerator>(generator);
+    auto* philox = at::check_generator<PhiloxGenerator>(generator());
     if (const auto capture = capture_of(stream_)) {
       const CapturedDraw draw = capture->draw_for_kernel(philox->shared_state(), draws);
       rng->seed = draw.seed;

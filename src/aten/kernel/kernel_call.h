@@ -14,6 +14,7 @@
 #include "aten/kernel/kernel_state.h"
 #include "aten/kernel/result_kind.h"
 #include "plugin/module.h"
+#include "runtime/capture.h"
 #include "runtime/stream.h"
 
 namespace torchplug::aten {
@@ -37,6 +38,8 @@ struct AlikeCalls {
   // Whether the kernel has answered PLUG_UNSUPPORTED to one: a capture that it could only decline at the
   // replay does not ask it again.
   mutable std::atomic<bool> was_declined{false};
+  // How many random numbers the latest one drew: what a capture of one sets aside for it.
+  mutable std::atomic<uint64_t> draws{0};
   uint64_t flags = 0;                        // PLUG_CALL_* that the key tells apart
   plug_dtype compute = 0;                    // plug_call::compute
   plug_dtype number_dtype = 0;               // what single numbers on the host are converted to; 0: nothing
@@ -54,6 +57,11 @@ class KernelCall final : public CallServices {
 
   // Where the kernel's random numbers come from, if not from the device's own generator.
   void set_generator(at::Generator generator) { generator_ = std::move(generator); }
+  // Those that were set aside for it, how many there are; beyond these it draws as others do.
+  void set_draw(const CapturedDraw& draw, uint64_t count) {
+    set_aside_ = &draw;
+    set_aside_count_ = count;
+  }
   // `flags`: PLUG_CALL_*.
   plug_status run(std::span<const plug_value> arguments, uint64_t flags);
   // Why run() was answered PLUG_UNSUPPORTED, in the plugin's words; empty if it said nothing.
@@ -83,6 +91,7 @@ class KernelCall final : public CallServices {
   plug_call make_call(std::span<const plug_value> arguments, uint64_t flags);
   // Notes the call in the capture of its stream; whether it is recorded there instead of being made.
   bool is_recorded(plug_call& call);
+  const at::Generator& generator() const;
   void add_tensor(uint32_t index, at::ScalarType type, at::IntArrayRef sizes, at::IntArrayRef strides);
   void add_numbers(uint32_t index, at::ScalarType type, int64_t count);
   plug_status fail(plug_status status, const char* sentence) const;
@@ -93,7 +102,10 @@ class KernelCall final : public CallServices {
   std::span<plug_value> results_;
   bool is_preparing_ = false;
   uint64_t sequence_ = 0;
+  uint64_t drawn_ = 0;
   at::Generator generator_;
+  const CapturedDraw* set_aside_ = nullptr;
+  uint64_t set_aside_count_ = 0;
   std::vector<Shaped> shaped_;  // by result, once the kernel has shaped one
   std::vector<c10::DataPtr> scratch_;
 };

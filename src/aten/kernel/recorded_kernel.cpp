@@ -15,11 +15,17 @@ RecordedKernel::RecordedKernel(const KernelTarget& target, std::shared_ptr<const
   alike_.state = std::move(state);
 }
 
+void RecordedKernel::set_draw(CapturedDraw draw, uint64_t count) {
+  draw_ = std::move(draw);
+  draws_ = count;
+}
+
 plug_status RecordedKernel::run(plug_stream handle) {
   const plug_call call = call_.call();
   const Stream stream = handle == stream_.handle() ? stream_ : Stream::of_handle(stream_.device(), handle);
   KernelCall replayed(target_, alike_, stream, {call.results, call.result_count});
   if (generator_.defined()) replayed.set_generator(generator_);
+  replayed.set_draw(draw_, draws_);
   const uint64_t flags = call.flags & ~uint64_t{PLUG_CALL_CAPTURED};
   const plug_status status = replayed.run({call.args, call.arg_count}, flags);
   if (status != PLUG_UNSUPPORTED) return status;

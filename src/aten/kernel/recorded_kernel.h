@@ -1,6 +1,7 @@
 #pragma once
 // A call of a plugin's kernel on the list of a capture that torchplug records itself: made at every replay,
-// on the thread that replays, with scratch memory and random numbers of that replay.
+// on the thread that replays, with scratch memory and random numbers of that replay. These are set aside
+// where such calls were made before, so that a replay draws in the order of the eager step.
 
 #include <ATen/core/Generator.h>
 
@@ -18,6 +19,7 @@ class RecordedKernel final : public RecordedCommand {
   RecordedKernel(const KernelTarget& target, std::shared_ptr<const KernelState> state, const Stream& stream,
                  const plug_call& call, at::Generator generator);
 
+  void set_draw(CapturedDraw draw, uint64_t count);
   plug_status run(plug_stream handle) override;
 
  private:
@@ -26,6 +28,8 @@ class RecordedKernel final : public RecordedCommand {
   Stream stream_;
   CallCopy call_;
   at::Generator generator_;
+  CapturedDraw draw_{};
+  uint64_t draws_ = 0;
 };
 
 }  // namespace torchplug::aten

@@ -66,6 +66,8 @@ void OperatorKernel::run(torch::jit::Stack& stack) {
 
 void OperatorKernel::run(torch::jit::Stack& stack, const PlanKey& key, const KnownCall& known) {
   DeviceIndex device = key.device();
+  // Lists may span devices: PyTorch does their tensors one by one.
+  if (C10_UNLIKELY(device < 0 && facts_.is_foreach && composed_ != nullptr)) return composed_(stack);
   // A number on the host may be read by an operator of the device, not written.
   if (device < 0 || (facts_.writes_any && key.has_host_scalar()))
     device = device_of(torch::jit::last(stack, facts_.argument_count));

@@ -120,12 +120,21 @@ class TypedKernel<Return(Args...)> {
 
   // By the plugin's kernel.
   Return run_with_kernel(const PlanKey& key, const Stream& stream, Args... args) {
-    if constexpr (kInPlace || kHasList) {
+    if constexpr (kHasList)
       return run_boxed(key, {}, args...);
+    else
+      return run_without_boxing(key, stream, args...);
+  }
+
+  Return run_without_boxing(const PlanKey& key, const Stream& stream, Args... args) {
+    BoundKernel& bound = *general_->bound();
+    if (!bound.takes_all()) return run_boxed(key, {}, args...);
+    const BoundPlan* plan = bound.peek(key);
+    if constexpr (kInPlace) {
+      if (plan == nullptr || !plan->is_direct_in_place) return run_boxed(key, {.bound_plan = plan}, args...);
+      own_memory(first(args...));
+      return run_direct(first(args...), *plan, key, stream, args...);
     } else {
-      BoundKernel& bound = *general_->bound();
-      if (!bound.takes_all()) return run_boxed(key, {}, args...);
-      const BoundPlan* plan = bound.peek(key);
       if (C10_LIKELY(plan != nullptr && plan->is_direct))
         return run_direct(empty_on(stream, plan->outputs[0]), *plan, key, stream, args...);
       if (plan != nullptr) return run_boxed(key, {.bound_plan = plan}, args...);
@@ -164,7 +173,7 @@ class TypedKernel<Return(Args...)> {
     const Reason reason = general_->bound()->run_direct(arguments, {&result, 1}, alike, stream);
     if (C10_UNLIKELY(reason != Reason::kNone)) return run_boxed(key, {.refusal = reason}, args...);
     general_->count(general_->bound()->way(), Reason::kNone, timer);
-    return output;
+    return returned(output, args...);
   }
 
   // `look`: the same number means arguments and output of the same looks; 0: nothing is known.
@@ -183,11 +192,7 @@ class TypedKernel<Return(Args...)> {
       stream.run_here(*job);
     }
     general_->count(Way::kBorrow, Reason::kNoKernel, timer);
-    if constexpr (kInPlace) {
-      return first(args...);
-    } else {
-      return output;
-    }
+    return returned(output, args...);
   }
 
   C10_NOINLINE Return run_boxed(const PlanKey& key, const KnownCall& known, Args... args) {
@@ -197,6 +202,14 @@ class TypedKernel<Return(Args...)> {
       return first(args...);
     } else {
       return std::move(stack.back()).toTensor();
+    }
+  }
+
+  static Return returned(at::Tensor& output, Args... args) {
+    if constexpr (kInPlace) {
+      return first(args...);
+    } else {
+      return std::move(output);
     }
   }
 

@@ -20,14 +20,20 @@ struct Saved {
   std::vector<SavedVariable> tensors;
   bool is_list = false;
 
-  static Saved of(const c10::IValue& value, bool is_result) {
+  enum class From : uint8_t { kArgument, kResult, kReturnedArgument };
+
+  static Saved of(const c10::IValue& value, From from) {
     Saved saved;
     saved.is_list = is_list_of_tensors(value);
     if (!saved.is_list && !value.isTensor()) {
       saved.value = value;
       return saved;
     }
-    const auto keep = [&](const at::Tensor& tensor) { saved.tensors.emplace_back(tensor, is_result); };
+    // A result has this node behind it: saved as anything else it would keep the node, and itself, alive.
+    const auto keep = [&](const at::Tensor& tensor) {
+      const bool is_written_view = from == From::kReturnedArgument && tensor.defined() && tensor.is_view();
+      saved.tensors.emplace_back(tensor, from != From::kArgument, is_written_view);
+    };
     if (!saved.is_list) {
       keep(value.toTensor());
       return saved;
@@ -82,7 +88,7 @@ class OwnBackward final : public torch::autograd::Node {
       const bool is_differentiated = !own_.gradient || own_.gradient->names(i);
       inputs_.push_back(is_differentiated ? add_range(arguments[i], next) : Range{});
       if (own_.gradient && own_.gradient->used_arguments()[i])
-        arguments_.back() = Saved::of(arguments[i], false);
+        arguments_.back() = Saved::of(arguments[i], Saved::From::kArgument);
       if (!is_differentiated) continue;
       for_each_place(arguments[i], [&](const at::Tensor& tensor) {
         edges.push_back(tensor.defined() ? torch::autograd::impl::gradient_edge(tensor)
@@ -102,7 +108,8 @@ class OwnBackward final : public torch::autograd::Node {
     for (size_t i = 0; i < results.size(); ++i) {
       results_.emplace_back();
       if (own_.gradient && own_.gradient->used_results()[i])
-        results_.back() = Saved::of(results[i], !own_.returned[i]);
+        results_.back() =
+            Saved::of(results[i], own_.returned[i] ? Saved::From::kReturnedArgument : Saved::From::kResult);
     }
   }
 

@@ -11,9 +11,10 @@
 namespace torchplug::aten {
 namespace {
 
-c10::TypeKind kind_without_optional(const c10::TypePtr& type) {
-  const auto* optional = type->castRaw<c10::OptionalType>();
-  return optional != nullptr ? optional->getElementType()->kind() : type->kind();
+at::Tensor empty_like(const ShapedTensor<int64_t>& shape) {
+  return shape.strides.empty()
+             ? at::Tensor(at::detail::empty_cpu(shape.sizes, shape.dtype))
+             : at::Tensor(at::detail::empty_strided_cpu(shape.sizes, shape.strides, shape.dtype));
 }
 
 c10::IValue list_of_tensors(const std::vector<at::Tensor>& tensors) {
@@ -29,10 +30,6 @@ struct CpuKernel::Results {
   std::vector<plug_value> values;
 };
 
-CpuKernel::State::~State() {
-  if (kernel_.forget != nullptr) kernel_.forget(state_);
-}
-
 CpuKernel::CpuKernel(const OwnOperator& own) : own_(own), argument_count_(own.schema.arguments().size()) {
   const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(
       own.schema.operator_name().name.c_str(), own.schema.operator_name().overload_name.c_str());
@@ -41,7 +38,7 @@ CpuKernel::CpuKernel(const OwnOperator& own) : own_(own), argument_count_(own.sc
   numbers_ = own.kernel.shape != nullptr ? Numbers::kValue : facts.numbers;
   is_number_ = facts.is_number;
   for (const c10::Argument& argument : own.schema.arguments())
-    types_.push_back(kind_without_optional(argument.real_type()));
+    types_.push_back(without_optional(argument.real_type())->kind());
 }
 
 bool CpuKernel::takes(const at::Tensor& tensor) const {
@@ -109,7 +106,7 @@ CpuKernel::Results CpuKernel::make_results(Arguments prepared, const Plan& plan)
                       [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
     } else if (plan.outputs[i]) {
       for (const ShapedTensor<int64_t>& shape : plan.outputs[i]->tensors)
-        tensors.emplace_back(at::detail::empty_cpu(shape.sizes, shape.dtype));
+        tensors.push_back(empty_like(shape));
     } else {
       if (is_number(own_.kinds[i])) results.values[i] = open_number(own_.kinds[i], prepared);
       continue;
@@ -132,7 +129,8 @@ void CpuKernel::learn_shapes(const HostCall& call, Plan& plan) const {
     if (shaped.empty() || !own_.is_new(i)) continue;
     plan.outputs[i] = ShapedResult<int64_t>{own_.kinds[i] == ResultKind::kTensors, {}};
     for (const at::Tensor& tensor : shaped)
-      plan.outputs[i]->tensors.push_back({tensor.sizes().vec(), tensor.scalar_type()});
+      plan.outputs[i]->tensors.push_back(
+          {tensor.sizes().vec(), tensor.scalar_type(), tensor.strides().vec()});
   }
 }
 
@@ -165,7 +163,7 @@ void CpuKernel::run_direct(torch::jit::Stack& stack, const Plan& plan) const {
   c10::SmallVector<at::Tensor, 4> outputs;
   for (const auto& output : plan.outputs) {
     const ShapedTensor<int64_t>& shape = output->tensors.front();
-    outputs.emplace_back(at::detail::empty_cpu(shape.sizes, shape.dtype));
+    outputs.push_back(empty_like(shape));
     given.add_result(outputs.back());
   }
   HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.kinds, given.arguments(),
@@ -188,7 +186,9 @@ void CpuKernel::run_prepared(torch::jit::Stack& stack, const Plan& plan, Plan* m
                 results.values);
   if (given.generator().defined()) call.set_generator(given.generator());
   if (made != nullptr && own_.kernel.prepare != nullptr) {
-    made->state = std::make_unique<const State>(own_.kernel, call.prepare());
+    constexpr DeviceIndex kHost = -1;
+    if (void* state = call.prepare())
+      made->state = std::make_unique<const KernelState>(own_.module, own_.kernel, state, kHost);
     learn_shapes(call, *made);
   }
   call.run(plan.state == nullptr ? nullptr : plan.state->get());

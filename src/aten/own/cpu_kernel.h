@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aten/kernel/kernel_arguments.h"
+#include "aten/kernel/kernel_state.h"
 #include "aten/own/host_call.h"
 #include "aten/own/own_operator.h"
 #include "aten/plan/plan_cache.h"
@@ -25,26 +26,12 @@ class CpuKernel final : public c10::OperatorKernel {
   }
 
  private:
-  // What the kernel's `prepare` kept for calls of one kind.
-  class State {
-   public:
-    State(const plug_kernel& kernel, void* state) : kernel_(kernel), state_(state) {}
-    ~State();
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
-    void* get() const { return state_; }
-
-   private:
-    const plug_kernel& kernel_;
-    void* state_;
-  };
-
   struct Plan {
     bool inputs_ready = true;
     bool is_direct = false;  // all inputs as they are, all results single new tensors: one C call and no more
     std::vector<bool> is_ready;  // by tensor, in order: the kernel takes it as it is
     std::vector<std::optional<ShapedResult<int64_t>>> outputs;
-    std::unique_ptr<const State> state;
+    std::unique_ptr<const KernelState> state;
   };
 
   struct Results;

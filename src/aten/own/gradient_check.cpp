@@ -17,11 +17,6 @@ std::string counted(size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-c10::TypePtr inner_of(const c10::TypePtr& type) {
-  const auto* optional = type->castRaw<c10::OptionalType>();
-  return optional != nullptr ? optional->getElementType() : type;
-}
-
 // What may stand for what, before the values are known: a number that is not written out may turn out to be
 // an integer, an optional argument to be there.
 enum class Family : uint8_t { kTensor, kNumber, kBool, kText, kList, kOther };
@@ -43,7 +38,7 @@ Family family_of(const c10::Type& type) {
 bool is_number(const c10::Type& type) { return type.kind() == c10::TypeKind::NumberType; }
 
 bool can_stand_for(const c10::TypePtr& given, const c10::TypePtr& wanted) {
-  const c10::TypePtr from = inner_of(given), to = inner_of(wanted);
+  const c10::TypePtr from = without_optional(given), to = without_optional(wanted);
   const Family family = family_of(*from), other = family_of(*to);
   if (family == Family::kOther || other == Family::kOther) return true;
   if (family == Family::kList && other == Family::kList)
@@ -130,7 +125,7 @@ class Checker {
   void check_fits(const Value& value, const c10::TypePtr& wanted, const std::string& what,
                   bool may_lack) const {
     const bool is_optional = wanted->kind() == c10::TypeKind::OptionalType;
-    const c10::TypePtr inner = inner_of(wanted);
+    const c10::TypePtr inner = without_optional(wanted);
     if (value.kind == Value::Kind::kList && inner->kind() == c10::TypeKind::ListType) {
       for (const Value& item : value.values)
         check_fits(item, inner->containedType(0), "an item of " + what, may_lack);

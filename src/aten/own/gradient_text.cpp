@@ -16,8 +16,7 @@ using Value = GradientText::Value;
 using Entry = GradientText::Entry;
 
 bool has_tensors(const c10::TypePtr& type) {
-  const auto* optional = type->castRaw<c10::OptionalType>();
-  const c10::TypePtr inner = optional != nullptr ? optional->getElementType() : type;
+  const c10::TypePtr& inner = without_optional(type);
   return inner->kind() == c10::TypeKind::TensorType || is_list_of_tensors(inner);
 }
 
@@ -163,7 +162,7 @@ class GradientReader {
     const size_t begin = reader_.place();
     std::string digits;
     bool is_integer = true;
-    for (char c = reader_.peek(); c != '\0'; c = reader_.peek()) {
+    for (char c = reader_.peek(); c != '\0'; c = reader_.peek_here()) {
       const bool is_sign = c == '-' && (digits.empty() || digits.back() == 'e');
       const bool is_fraction = c == '.' || c == 'e';
       if (!is_sign && !is_fraction && (c < '0' || c > '9')) break;

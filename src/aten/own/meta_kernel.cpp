@@ -1,12 +1,15 @@
 #include "aten/own/meta_kernel.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 
 namespace torchplug::aten {
 namespace {
 
 at::Tensor empty_meta(const ShapedTensor<c10::SymInt>& shape) {
-  return at::empty_symint(shape.sizes, at::device(at::kMeta).dtype(shape.dtype));
+  const auto options = at::device(at::kMeta).dtype(shape.dtype);
+  return shape.strides.empty() ? at::empty_symint(shape.sizes, options)
+                               : at::empty_strided_symint(shape.sizes, shape.strides, options);
 }
 
 c10::IValue without_contents(const ShapedResult<c10::SymInt>& shaped) {

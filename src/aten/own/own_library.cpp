@@ -145,7 +145,9 @@ void define(const OwnOperator& own) {
 }
 
 OutputShape output_shape(const ShapedTensor<int64_t>& tensor) {
-  return OutputShape::of(at::empty(tensor.sizes, at::device(at::kMeta).dtype(tensor.dtype)));
+  const auto options = at::device(at::kMeta).dtype(tensor.dtype);
+  return OutputShape::of(tensor.strides.empty() ? at::empty(tensor.sizes, options)
+                                                : at::empty_strided(tensor.sizes, tensor.strides, options));
 }
 
 // What is not told here is an argument, a number, or shaped by the kernel.
@@ -174,9 +176,8 @@ Binding bind_own(const OwnOperator& own) {
   binding.writes = own.writes;
   for (size_t i = 0; i < own.schema.arguments().size(); ++i) {
     const c10::TypePtr& type = own.schema.arguments()[i].real_type();
-    const auto* optional = type->castRaw<c10::OptionalType>();
     binding.argument_of.push_back(i);
-    binding.types.push_back(optional != nullptr ? optional->getElementType()->kind() : type->kind());
+    binding.types.push_back(without_optional(type)->kind());
     binding.needs_value.push_back(false);
     binding.is_output.push_back(false);
   }

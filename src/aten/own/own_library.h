@@ -18,7 +18,8 @@ struct OwnOperatorEntry {
 
 // Defines the operators of the plugin's own, with what serves CPU tensors; does nothing the second time.
 // Throws a sentence that names plugin and operator for a namespace that is taken, a schema that PyTorch
-// refuses, a text that cannot be read or a kernel that no operator has use for; PyTorch is then as it was.
+// refuses, a text that cannot be read or a kernel that no operator has use for; all but what PyTorch refuses
+// is found before any operator is defined.
 void define_own_operators(const Module& module);
 // Lets their kernels have tensors of the device, which is the plugin's; after the above.
 void add_own_device_kernels(const Module& module);

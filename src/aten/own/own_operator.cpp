@@ -96,13 +96,15 @@ class ShapeCall final : public CallServices {
   plug_status scratch(uint64_t /*bytes*/, plug_mem* /*mem*/) override { return refuse("scratch"); }
   plug_status rng(uint64_t /*draws*/, plug_rng* /*rng*/) override { return refuse("rng"); }
   plug_status output(uint32_t index, plug_dtype dtype, int32_t ndim, const int64_t* sizes,
-                     const int64_t* /*strides*/) override {
+                     const int64_t* strides) override {
     const auto type = to_scalar_type(dtype);
     if (index >= shaped_.size() || !own_.is_new(index) || !type || ndim < 0) return refuse("output");
     const bool is_list = is_list_of_tensors(own_.schema.returns()[index].type());
     if (shaped_[index] && !is_list) return refuse("output");
     if (!shaped_[index]) shaped_[index] = ShapedResult<int64_t>{is_list, {}};
-    shaped_[index]->tensors.push_back({{sizes, sizes + ndim}, *type});
+    ShapedTensor<int64_t> shape{{sizes, sizes + ndim}, *type};
+    if (strides != nullptr) shape.strides.assign(strides, strides + ndim);
+    shaped_[index]->tensors.push_back(std::move(shape));
     return PLUG_OK;
   }
 
@@ -195,7 +197,9 @@ template <class Int>
 ShapedResult<Int> converted(ShapedResult<int64_t> given) {
   ShapedResult<Int> result{given.is_list, {}};
   for (const ShapedTensor<int64_t>& tensor : given.tensors)
-    result.tensors.push_back({{tensor.sizes.begin(), tensor.sizes.end()}, tensor.dtype});
+    result.tensors.push_back({{tensor.sizes.begin(), tensor.sizes.end()},
+                              tensor.dtype,
+                              {tensor.strides.begin(), tensor.strides.end()}});
   return result;
 }
 

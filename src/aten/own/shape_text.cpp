@@ -15,11 +15,6 @@ using Dimensions = ShapeText::Dimensions;
 using Dtype = ShapeText::Dtype;
 using Shape = ShapeText::Shape;
 
-c10::TypePtr without_optional(const c10::TypePtr& type) {
-  const auto* optional = type->castRaw<c10::OptionalType>();
-  return optional != nullptr ? optional->getElementType() : type;
-}
-
 bool is_list_of(const c10::TypePtr& type, c10::TypeKind kind) {
   const auto* list = type->castRaw<c10::ListType>();
   return list != nullptr && without_optional(list->getElementType())->kind() == kind;

@@ -18,6 +18,7 @@ template <class Int>
 struct ShapedTensor {
   std::vector<Int> sizes;
   at::ScalarType dtype = at::ScalarType::Undefined;
+  std::vector<Int> strides{};  // none: contiguous
 };
 
 // One result: a tensor, or a list of them.

@@ -29,11 +29,12 @@ class TextReader {
   // Digits, with a '-' before them.
   std::optional<int64_t> accept_integer();
   bool is_digit_next();
-  // The text up to here since `place`, and a place to go back to.
+  // A place to go back to.
   size_t place() const { return place_; }
   void go_back(size_t place) { place_ = place; }
   char peek();
-  // One character, whatever it is.
+  // One character, whatever it is; at the end 0.
+  char peek_here() const { return place_ < text_.size() ? text_[place_] : '\0'; }
   char take();
 
   [[noreturn]] void fail(const std::string& why);

@@ -191,6 +191,11 @@ std::vector<c10::OperatorHandle> find_out_forms(const c10::OperatorHandle& funct
   return forms;
 }
 
+bool is_foreach_operator(const c10::OperatorHandle& handle) {
+  return handle.operator_name().name.starts_with("aten::_foreach_") &&
+         handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
+}
+
 OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
     : handle(op),
       name(full_name(op.operator_name())),
@@ -219,7 +224,8 @@ OperatorFacts::OperatorFacts(const c10::OperatorHandle& op)
   }
   is_aten = op.operator_name().getNamespace() == "aten";
   // Other operators of aten that nobody tells autograd of, batch norm for its statistics, mean it so.
-  bumps_versions = writes_any && (!is_aten || name.starts_with("aten::_foreach_")) &&
+  is_foreach = is_foreach_operator(op);
+  bumps_versions = writes_any && (!is_aten || is_foreach) &&
                    !op.hasKernelForDispatchKey(c10::DispatchKey::ADInplaceOrView);
   is_random = op.hasTag(at::Tag::nondeterministic_seeded);
   const auto has_plain_type = [](const c10::Argument& argument) {

@@ -26,6 +26,9 @@ bool is_out_form_of(const c10::FunctionSchema& functional, const c10::FunctionSc
 // The overloads of a functional operator whose arguments are the same with results to write into behind them.
 std::vector<c10::OperatorHandle> find_out_forms(const c10::OperatorHandle& functional);
 
+// Lists of tensors at once, which PyTorch does one by one unless a device has a kernel.
+bool is_foreach_operator(const c10::OperatorHandle& handle);
+
 struct OperatorFacts {
   explicit OperatorFacts(const c10::OperatorHandle& op);
 
@@ -42,6 +45,7 @@ struct OperatorFacts {
   bool is_random = false;
   bool is_out_form = false;
   bool is_aten = false;
+  bool is_foreach = false;
   // Each element of the result is made of those in the same place, and nothing among the arguments but
   // tensors and numbers could give it a shape or a dtype.
   bool is_pointwise = false;

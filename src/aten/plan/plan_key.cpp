@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <sstream>
 #include <utility>
 
@@ -67,6 +68,23 @@ constexpr std::array kLimits{127.0,
 
 // What every dtype of four bytes or more holds.
 constexpr double kWide = 2147483647;
+
+constexpr uint64_t dtype_bits(std::initializer_list<c10::ScalarType> types) {
+  uint64_t bits = 0;
+  for (c10::ScalarType type : types) bits |= dtype_bit(type);
+  return bits;
+}
+
+// Of one or two bytes: too small for some numbers.
+constexpr uint64_t kNarrow = [] {
+  using enum c10::ScalarType;
+  return dtype_bits({Byte, Char, Short, UInt16, Half, BFloat16, Float8_e5m2, Float8_e4m3fn, Float8_e5m2fnuz,
+                     Float8_e4m3fnuz, Float8_e8m0fnu});
+}();
+constexpr uint64_t kUnsigned = [] {
+  using enum c10::ScalarType;
+  return dtype_bits({Byte, UInt16, UInt32, UInt64});
+}();
 
 // How many limits it exceeds.
 uint64_t range_of(double magnitude) {
@@ -133,8 +151,8 @@ uint64_t PlanKey::hash_of_words() const {
   return hash;
 }
 
-// A usual tensor, on a storage of its own, is added without a call or a loop. Every operator does this at
-// every call: 92 instructions, where it took 144 with a call for each unusual case in the midst.
+// A usual tensor, on a storage of its own, is added without a call or a loop: every operator does this at
+// every call.
 void PlanKey::add_tensor(const c10::TensorImpl& tensor, c10::Device device) {
   constexpr size_t kInPlace = C10_SIZES_AND_STRIDES_MAX_INLINE_SIZE;
   const c10::impl::SizesAndStrides& shape = PlainTensor::shape(tensor);
@@ -232,18 +250,8 @@ void PlanKey::add_sharing(const c10::TensorImpl& tensor) {
   tensors_.push_back(&tensor);
 }
 
-// Whether one has a dtype of one or two bytes: it may be too small for a number.
-bool PlanKey::has_narrow() const {
-  using enum c10::ScalarType;
-  constexpr uint64_t kNarrow = [] {
-    uint64_t bits = 0;
-    for (c10::ScalarType one : {Byte, Char, Short, UInt16, Half, BFloat16, Float8_e5m2, Float8_e4m3fn,
-                                Float8_e5m2fnuz, Float8_e4m3fnuz, Float8_e8m0fnu})
-      bits |= dtype_bit(one);
-    return bits;
-  }();
-  return (dtypes_ & kNarrow) != 0;
-}
+// A factory has no tensor to tell.
+bool PlanKey::may_hold(uint64_t dtypes) const { return dtypes_ == 0 || (dtypes_ & dtypes) != 0; }
 
 void PlanKey::add_text(std::string_view text) {
   push(kText | text.size() << 8);
@@ -275,14 +283,17 @@ void PlanKey::add(const at::ITensorListRef& tensors) {
 
 void PlanKey::add(bool value) { push(kBool | static_cast<uint64_t>(value) << 8); }
 
+// What the dtypes of a call may refuse: NaN, numbers too large, negative ones.
+uint64_t PlanKey::range_word(uint64_t kind, double value) const {
+  const double most = may_hold(kNarrow) ? kLimits[0] : kWide;
+  const bool fits = std::abs(value) <= most && !(value < 0 && may_hold(kUnsigned));
+  if (C10_LIKELY(fits)) return kind;
+  return kind | bit(std::isnan(value), 13) | bit(value < 0, 15) | range_of(std::abs(value)) << 16;
+}
+
 // With how it compares with the number before it: ranges are checked.
 void PlanKey::add_number(uint64_t kind, double value) {
-  if (numbers_ == Numbers::kRange) {
-    const double magnitude = std::abs(value);
-    const bool fits = magnitude <= (has_narrow() ? kLimits[0] : kWide);
-    push(fits ? kind : kind | range_of(magnitude) << 16 | bit(value < 0, 15));
-    return;
-  }
+  if (numbers_ == Numbers::kRange) return push(range_word(kind, value));
   const double before = std::exchange(last_number_, value);
   const bool has_before = std::exchange(has_number_, true);
   const uint64_t order = has_before ? order_of(value, before) : 0;

@@ -99,7 +99,8 @@ class PlanKey {
   void add_kind(const c10::TensorImpl& tensor, c10::Device device);
   inline void add_looks(const c10::TensorImpl& tensor, c10::Device device, size_t dimensions, uint64_t* word);
   inline bool shares_storage(const c10::TensorImpl& tensor) const;
-  bool has_narrow() const;
+  bool may_hold(uint64_t dtypes) const;
+  uint64_t range_word(uint64_t kind, double value) const;
   void add_number(uint64_t kind, double value);
   void add_double(double value);
   void add_list(const c10::IValue& list);

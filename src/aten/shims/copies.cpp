@@ -178,12 +178,18 @@ at::Tensor empty_with_strides_of(const at::Tensor& like, at::TensorOptions optio
   return at::empty_strided(like.sizes(), like.strides(), options);
 }
 
-// In a capture: single numbers are read at once; pinned memory is read or written at each replay and held by
-// the capture; of other host memory nobody could say what a replay finds there.
+// Whether a capture reads the source of a copy at once: a single number, unless it lies in pinned memory and
+// the copy does not wait for it.
+bool is_read_at_once(const at::Tensor& host, bool non_blocking) {
+  return host.dim() == 0 && !(non_blocking && is_pinned(host.const_data_ptr()));
+}
+
+// In a capture: pinned memory is read or written at each replay and held by the capture; of other host memory
+// nobody could say what a replay finds there.
 void hold_in_capture(const at::Tensor& host, const Stream& stream, bool non_blocking, bool is_source) {
   if (!any_capture()) return;
   const auto capture = capture_of(stream);
-  if (capture == nullptr || (is_source && host.dim() == 0)) return;
+  if (capture == nullptr || (is_source && is_read_at_once(host, non_blocking))) return;
   if (non_blocking && is_pinned(host.const_data_ptr())) {
     capture->hold(host.storage());
     return;
@@ -207,8 +213,11 @@ void hold_until_copied(const at::Tensor& host, const Stream& stream) {
   if (is_pinned_by_others(host.const_data_ptr())) hold_storage(host.storage(), stream);
 }
 
-void copy_from_host(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
+void copy_from_host(const at::Tensor& to, const at::Tensor& given, bool non_blocking) {
   const Stream stream = current_stream_of(to);
+  const bool is_copied_first =
+      is_capturing(stream) && is_read_at_once(given, non_blocking) && is_pinned(given.const_data_ptr());
+  const at::Tensor from = is_copied_first ? given.clone() : given;
   hold_in_capture(from, stream, non_blocking, /*is_source=*/true);
   if (is_plain(to, from)) {
     const bool is_read_later =

@@ -19,6 +19,11 @@ inline bool is_on_device(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == kDeviceType;
 }
 
+inline const c10::TypePtr& without_optional(const c10::TypePtr& type) {
+  const auto* optional = type->castRaw<c10::OptionalType>();
+  return optional != nullptr ? optional->getElementType() : type;
+}
+
 // Whether the value is a list of tensors that may be absent. One that TorchScript made has an element type
 // of its own, such as an optional tensor of known shape, and is none to IValue::isOptionalTensorList.
 inline bool is_optional_tensor_list(const c10::IValue& value) {

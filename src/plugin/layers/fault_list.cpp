@@ -21,7 +21,8 @@ const std::map<std::string_view, plug_status> kStatuses = {
 };
 
 constexpr std::string_view kAsking[] = {"mem_alloc", "host_alloc", "mem_reserve", "mem_map"};
-constexpr std::string_view kWithoutDevice[] = {"device_count", "shutdown", "host_alloc", "host_free"};
+constexpr std::string_view kWithoutDevice[] = {"device_count", "shutdown", "host_alloc", "host_free",
+                                               "host_pinned"};
 
 template <size_t N>
 bool is_among(const std::string_view (&list)[N], std::string_view name) {

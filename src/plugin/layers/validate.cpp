@@ -175,8 +175,10 @@ class Checks {
 
   plug_status call(Member<&R::host_unmap> /*function*/, int32_t device, const plug_mem* mem, uint64_t bytes,
                    void* view) {
-    memory_.remove_host_map(*mem, bytes, view);
-    return ask<&R::host_unmap>(device, mem, bytes, view);
+    memory_.check_host_unmap(*mem, bytes, view);
+    const plug_status status = ask<&R::host_unmap>(device, mem, bytes, view);
+    if (status == PLUG_OK) memory_.remove_host_map(*mem, bytes, view);
+    return status;
   }
 
   plug_status call(Member<&R::host_pinned> /*function*/, const void* address, int32_t* is_pinned) {
@@ -362,10 +364,14 @@ class Checks {
   plug_status call(Member<&R::capture_end> /*function*/, int32_t device, plug_stream stream,
                    plug_capture* capture) {
     order_.check_capture_end(device, stream);
+    struct End {
+      Order& order;
+      int32_t device;
+      plug_stream stream;
+      ~End() { order.end_capture(device, stream); }
+    } const end{order_, device, stream};
     const auto add = [&](plug_capture given) { order_.add_capture(device, given); };
-    const plug_status status = ask_for<&R::capture_end>(capture, add, device, stream);
-    order_.end_capture(device, stream);
-    return status;
+    return ask_for<&R::capture_end>(capture, add, device, stream);
   }
 
   plug_status call(Member<&R::capture_replay> /*function*/, int32_t device, plug_capture capture,

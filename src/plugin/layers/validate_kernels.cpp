@@ -139,28 +139,30 @@ void check_shaped(const plug_kernel& kernel, const plug_call& call) {
                                    "host->output, or return PLUG_UNSUPPORTED.");
 }
 
+// Of CPU tensors: no device, no stream, and nothing to wait for.
+void check_host_call(const plug_kernel& kernel, const plug_call& call) {
+  if (call.stream == nullptr && (kernel.accepts & PLUG_ACCEPTS_HOST) != 0) return;
+  violate(Rule::kKernelTensor, std::string(title_of(kernel, call)) + " was given CPU tensors " +
+                                   (call.stream != nullptr ? "and a stream." : "and does not accept them."));
+}
+
 void check_given(State& state, const plug_kernel& kernel, const plug_call& call) {
   const char* title = title_of(kernel, call);
-  state.check_device(title, call.device);
-  state.order.check_stream(title, call.device, call.stream);
+  if (call.device == PLUG_HOST) {
+    check_host_call(kernel, call);
+  } else {
+    state.check_device(title, call.device);
+    state.order.check_stream(title, call.device, call.stream);
+  }
   const auto check = [&](const plug_tensor& tensor) { check_tensor(state, title, tensor); };
   for_each_tensor(call.args, call.arg_count, check);
   for_each_tensor(call.results, call.result_count, check);
   check_accepted(kernel, call);
 }
 
-// Of CPU tensors: no device, no stream, and nothing to wait for.
 plug_status check_host_kernel(State& state, const plug_kernel& kernel, const plug_call& call) {
-  const bool is_wrong = call.stream != nullptr || (kernel.accepts & PLUG_ACCEPTS_HOST) == 0;
-  if (is_wrong) {
-    violate(Rule::kKernelTensor,
-            std::string(kernel.schema) + " was given CPU tensors " +
-                (call.stream != nullptr ? "and a stream." : "and does not accept them."));
-  }
-  const auto check = [&](const plug_tensor& tensor) { check_tensor(state, kernel.schema, tensor); };
-  for_each_tensor(call.args, call.arg_count, check);
-  for_each_tensor(call.results, call.result_count, check);
-  check_accepted(kernel, call);
+  check_given(state, kernel, call);
+  state.kernel_states.check_call(title_of(kernel, call), call.state);
   take_plugin_error();
   GuardedResults results(call);
   const plug_status status = kernel.fn(&results.call());

@@ -103,14 +103,16 @@ void Memory::add(int32_t device, void* base, uint64_t bytes) {
   }
   const bool is_filled = with_red_zone(device, bytes) != bytes && fill(device, base, 0, kFresh, bytes) &&
                          fill(device, base, bytes, kRed, kRedZoneBytes);
+  char* const view = is_filled ? view_of(device, base) : nullptr;
   std::lock_guard lock(lock_);
   freed_.erase(key(device, base));
-  live_[key(device, base)] = {bytes, is_filled, false, false, 0, {}, {}};
+  live_[key(device, base)] = {
+      .bytes = bytes, .has_red_zone = is_filled, .red_zone = view != nullptr ? view + bytes : nullptr};
 }
 
 void Memory::add_import(int32_t device, void* base) {
   std::lock_guard lock(lock_);
-  live_[key(device, base)] = {0, false, true, false, 0, {}, {}};
+  live_[key(device, base)] = {.bytes = 0, .is_import = true};
 }
 
 std::string Memory::place_of(int32_t device, void* base, uint64_t bytes) {
@@ -189,11 +191,27 @@ std::string Memory::remove(int32_t device, void* base) {
 
 std::string Memory::damage(int32_t device, void* base, uint64_t bytes) {
   std::array<uint8_t, kRedZoneBytes> zone{};
-  if (!read(device, base, bytes, zone.data(), zone.size())) return "";
+  if (!read_red_zone(device, base, bytes, zone.data())) return "";
   const auto* written = std::find_if(zone.begin(), zone.end(), [](uint8_t byte) { return byte != kRed; });
   if (written == zone.end()) return "";
   return "Something wrote " + std::to_string(written - zone.begin()) + " bytes behind the end of " +
          place_of(device, base, bytes) + ".";
+}
+
+// Another thread may free the allocation: what the host sees of it is read while nobody can.
+bool Memory::read_red_zone(int32_t device, void* base, uint64_t bytes, uint8_t* zone) {
+  {
+    std::lock_guard lock(lock_);
+    const Allocation* found = find(device, base);
+    if (found == nullptr || found->bytes != bytes) return false;
+    if (found->red_zone != nullptr) {
+      std::memcpy(zone, found->red_zone, kRedZoneBytes);
+      return true;
+    }
+  }
+  if (!read(device, base, bytes, zone, kRedZoneBytes)) return false;
+  std::lock_guard lock(lock_);
+  return find(device, base) != nullptr;
 }
 
 void Memory::check_red_zones(int32_t device) {
@@ -239,7 +257,7 @@ void Memory::check_view(int32_t device, void* base, void* view) {
 void Memory::add_reservation(int32_t device, void* base, uint64_t bytes) {
   check_overlap(device, base, bytes, facts(device));
   std::lock_guard lock(lock_);
-  live_[key(device, base)] = {bytes, false, false, true, 0, {}, {}};
+  live_[key(device, base)] = {.bytes = bytes, .is_reservation = true};
 }
 
 bool Memory::is_mapped(const Allocation& reservation, uint64_t offset, uint64_t bytes) {
@@ -339,21 +357,28 @@ void Memory::add_host_map(const plug_mem& mem, uint64_t bytes, void* view) {
   host_maps_.push_back({mem, bytes, view});
 }
 
-void Memory::remove_host_map(const plug_mem& mem, uint64_t bytes, void* view) {
+std::vector<Memory::HostMap>::iterator Memory::find_host_map(const plug_mem& mem, uint64_t bytes,
+                                                             const void* view) {
+  return std::find_if(host_maps_.begin(), host_maps_.end(), [&](const HostMap& map) {
+    return map.view == view && map.bytes == bytes && map.mem.base == mem.base &&
+           map.mem.device == mem.device && map.mem.offset == mem.offset;
+  });
+}
+
+void Memory::check_host_unmap(const plug_mem& mem, uint64_t bytes, const void* view) {
   {
     std::lock_guard lock(lock_);
-    const auto found = std::find_if(host_maps_.begin(), host_maps_.end(), [&](const HostMap& map) {
-      return map.view == view && map.bytes == bytes && map.mem.base == mem.base &&
-             map.mem.device == mem.device && map.mem.offset == mem.offset;
-    });
-    if (found != host_maps_.end()) {
-      host_maps_.erase(found);
-      return;
-    }
+    if (find_host_map(mem, bytes, view) != host_maps_.end()) return;
   }
   violate(Rule::kHostMap, "host_unmap was given " + bytes_at(bytes, mem.base) + " + " +
                               std::to_string(mem.offset) + " and " + hexadecimal(view) +
                               ", which host_map did not give for it.");
+}
+
+void Memory::remove_host_map(const plug_mem& mem, uint64_t bytes, const void* view) {
+  std::lock_guard lock(lock_);
+  const auto found = find_host_map(mem, bytes, view);
+  if (found != host_maps_.end()) host_maps_.erase(found);
 }
 
 size_t Memory::host_maps() {
@@ -490,15 +515,29 @@ char* Memory::view_of(int32_t device, void* base) {
   return static_cast<char*>(view);
 }
 
+// Null if the plugin has none.
+plug_stream Memory::own_stream(int32_t device) {
+  {
+    std::lock_guard lock(lock_);
+    if (own_streams_[device] != nullptr) return own_streams_[device];
+  }
+  plug_stream made = nullptr;
+  if (below_.call<&plug_runtime::stream_create>(device, 0, &made) != PLUG_OK) return nullptr;
+  std::unique_lock lock(lock_);
+  if (plug_stream& own = own_streams_[device]; own == nullptr) return own = made;
+  const plug_stream first = own_streams_[device];
+  lock.unlock();
+  below_.call<&plug_runtime::stream_destroy>(device, made);
+  return first;
+}
+
 // On a stream of its own, which nobody can hold up. Not while somebody captures, who would capture this.
 bool Memory::copy(int32_t device, const plug_mem& to, const plug_mem& from, uint64_t bytes) {
   if (order_.is_capturing()) return false;
   plug_stream stream = nullptr;
   if (below_.has<&plug_runtime::stream_create>()) {
-    std::lock_guard lock(lock_);
-    plug_stream& own = own_streams_[device];
-    if (own == nullptr && below_.call<&plug_runtime::stream_create>(device, 0, &own) != PLUG_OK) return false;
-    stream = own;
+    stream = own_stream(device);
+    if (stream == nullptr) return false;
   }
   return below_.call<&plug_runtime::copy>(device, stream, &to, &from, bytes) == PLUG_OK &&
          (stream == nullptr || below_.call<&plug_runtime::stream_sync>(device, stream) == PLUG_OK);

@@ -59,7 +59,8 @@ class Memory {
   // ---- a host view for a while ----
   void check_host_map(int32_t device, const plug_mem& mem, uint64_t bytes, uint32_t flags);
   void add_host_map(const plug_mem& mem, uint64_t bytes, void* view);
-  void remove_host_map(const plug_mem& mem, uint64_t bytes, void* view);
+  void check_host_unmap(const plug_mem& mem, uint64_t bytes, const void* view);
+  void remove_host_map(const plug_mem& mem, uint64_t bytes, const void* view);
   size_t host_maps();
 
   // PLUG_LACKS_*: what the plugin has and the device has not.
@@ -85,13 +86,14 @@ class Memory {
  private:
   using Key = std::pair<int32_t, uintptr_t>;
   struct Allocation {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     bool has_red_zone = false;
+    char* red_zone = nullptr;  // if the host sees it
     bool is_import = false;
     bool is_reservation = false;
     uintptr_t view = 0;
-    std::map<uint64_t, uint64_t> mapped;  // of a reservation: offset to end
-    std::map<StreamNumber, WorkNumber> uses;
+    std::map<uint64_t, uint64_t> mapped{};  // of a reservation: offset to end
+    std::map<StreamNumber, WorkNumber> uses{};
   };
   struct DeviceFacts {
     uint64_t alignment = 1;
@@ -117,6 +119,9 @@ class Memory {
   bool is_host_mapped(const plug_mem& mem, uint64_t offset, uint64_t bytes);
   bool is_pinned(const void* address, uint64_t bytes);
   std::string damage(int32_t device, void* base, uint64_t bytes);
+  bool read_red_zone(int32_t device, void* base, uint64_t bytes, uint8_t* zone);
+  plug_stream own_stream(int32_t device);
+  std::vector<HostMap>::iterator find_host_map(const plug_mem& mem, uint64_t bytes, const void* view);
 
   // Bytes of the device, by the host's view or on a stream of the layer's own.
   bool fill(int32_t device, void* base, uint64_t offset, uint8_t byte, uint64_t bytes);
