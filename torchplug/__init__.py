@@ -46,7 +46,8 @@ class LedgerEntry:
 
     op: str
     way: str
-    """"kernel": the plugin's own; "any": the plugin's kernel for any operator; "decomposed": the operators that
+    """"kernel": the plugin's own; "any": the plugin's kernel for any operator; "engine": an engine of its
+    compiler's; "decomposed": the operators that
     PyTorch decomposes it into, which count for themselves; "borrow": the CPU's, in place on device memory, through a view that lasts or one that is mapped for the call; "stage": the CPU's, on copies."""
     count: int
     bytes: int

@@ -25,6 +25,13 @@ namespace aten {  // operators
 using namespace memory;
 using namespace capture;
 }  // namespace aten
+namespace graph {  // programs without branches, as compilers are given them; nothing of PyTorch's
+using namespace base;
+}
+namespace compile {  // a plugin's compiler: what it compiles, and its engines
+using namespace aten;
+using namespace graph;
+}  // namespace compile
 namespace autocast {  // mixed precision
 using namespace plugin;
 }
@@ -36,7 +43,7 @@ using namespace aten;
 }
 namespace pytorch {  // how all of this becomes a device of PyTorch's
 using namespace sharing;
-using namespace aten;
+using namespace compile;
 using namespace autocast;
 using namespace profiler;
 using namespace distributed;

@@ -98,8 +98,10 @@ class WrappedKernel {
 // Puts the layer around every kernel of the module.
 template <class Layer>
 void insert_kernel_layer(Module& module, Layer& layer) {
-  for (plug_kernel& kernel : module.kernels) WrappedKernel<Layer>::wrap(kernel, layer);
-  if (module.any) WrappedKernel<Layer>::wrap(*module.any, layer);
+  const auto wrap = [&layer](plug_kernel& kernel) { WrappedKernel<Layer>::wrap(kernel, layer); };
+  for (plug_kernel& kernel : module.kernels) wrap(kernel);
+  if (module.any) wrap(*module.any);
+  module.kernel_layers.emplace_back(wrap);
 }
 
 }  // namespace torchplug::plugin

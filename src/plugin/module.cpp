@@ -162,6 +162,7 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   }
   if (table.autocast != nullptr) module->autocast = adopt_autocast(*table.autocast, module->name);
   module->extension = table.extension;
+  if (table.compiler != nullptr) module->compiler = adopt_compiler(*table.compiler, module->name);
   if (table.profiler != nullptr) module->profiler = adopt_profiler(*table.profiler, module->name);
   return module;
 }
@@ -218,6 +219,24 @@ Autocast adopt_autocast(const plug_autocast& table, const std::string& name) {
               adopted.dtype_count, " autocast dtypes but no list.");
   return {adopted.dtype, adopt_list(adopted.dtypes, adopted.dtype_count, sizeof(plug_dtype)),
           adopt_list(adopted.rules, adopted.rule_count, adopted.rule_size)};
+}
+
+plug_compiler adopt_compiler(const plug_compiler& table, const std::string& name) {
+  const plug_compiler adopted = adopt(table, "plug_compiler", name);
+  TORCH_CHECK(adopted.compile != nullptr && adopted.run != nullptr && adopted.engine_destroy != nullptr,
+              "Plugin '", name, "' has a plug_compiler without ",
+              adopted.compile == nullptr ? "compile" : (adopted.run == nullptr ? "run" : "engine_destroy"),
+              ". Implement compile, run and engine_destroy.");
+  TORCH_CHECK(adopted.schema_count == 0 || adopted.schemas != nullptr, "Plugin '", name,
+              "' has a compiler with ", adopted.schema_count, " schemas but no list.");
+  TORCH_CHECK(
+      adopted.schema_count != 0 || adopted.list_schemas != nullptr, "Plugin '", name,
+      "' has a compiler that lists no operator. Set .schemas of its plug_compiler, or .list_schemas.");
+  const int on_disk =
+      (adopted.identity != nullptr) + (adopted.engine_save != nullptr) + (adopted.engine_load != nullptr);
+  TORCH_CHECK(on_disk == 0 || on_disk == 3, "Plugin '", name,
+              "' has a part of identity, engine_save and engine_load. Implement all of them or none.");
+  return adopted;
 }
 
 plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name) {

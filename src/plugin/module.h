@@ -3,6 +3,7 @@
 // An adopted table is a full-size copy in which everything the plugin did not know is zero, so
 // no caller asks for versions. Modules live until the process ends; any thread may read them.
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -36,12 +37,14 @@ struct Module {
   Runtime emulating;  // the same, with torchplug's own capture around those: for devices that have none
   std::vector<plug_kernel> kernels;
   std::optional<plug_kernel> any;  // for every operator that none of the list has taken
+  std::optional<plug_compiler> compiler;
   plug_profiler profiler{};
   std::optional<Autocast> autocast;  // nothing: PyTorch's rules
   const void* (*extension)(const char* name) = nullptr;
 
   // What has been put around it; null: nothing.
   bool is_layered = false;
+  std::vector<std::function<void(plug_kernel&)>> kernel_layers;  // each puts itself around one more kernel
   std::vector<std::string> layers;  // by name, the outermost first: plugin/layers/layers.h
   std::recursive_mutex* calls_lock = nullptr;
   FaultLayer* faults = nullptr;
@@ -72,6 +75,7 @@ plug_runtime adopt_runtime(const plug_runtime& table, const std::string& name);
 std::vector<plug_kernel> adopt_kernels(const plug_kernels& table, const std::string& name);
 std::optional<plug_kernel> adopt_any(const plug_kernels& table, const std::string& name);
 Autocast adopt_autocast(const plug_autocast& table, const std::string& name);
+plug_compiler adopt_compiler(const plug_compiler& table, const std::string& name);
 plug_profiler adopt_profiler(const plug_profiler& table, const std::string& name);
 
 }  // namespace torchplug::plugin

@@ -216,6 +216,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("ledger", &ledger);
   module.def("reset_ledger", &reset_ledger);
   module.def("time_ledger", &time_ledger);
+  bind_compile(module);
   bind_decompose(module);
   bind_dlpack(module);
   bind_graph(module);

@@ -12,6 +12,7 @@ namespace torchplug::python {
 // A device as Python numbers it; -1 is the current one. Throws for a number that no device can have.
 c10::DeviceIndex to_index(int device);
 
+void bind_compile(pybind11::module_& module);
 void bind_decompose(pybind11::module_& module);
 void bind_dlpack(pybind11::module_& module);
 void bind_distributed(pybind11::module_& module);

@@ -55,10 +55,12 @@ STANDS_ON = {
     "aten/shims": {"aten/op"},
     "aten/own": {"aten/op"},
     "aten": {"aten/layouts", "aten/shims", "aten/own"},
+    "graph": {"base"},
+    "compile": {"aten", "graph"},
     "autocast": {"plugin"},
     "profiler": {"memory"},
     "distributed": {"aten"},
-    "pytorch": {"sharing", "aten", "autocast", "profiler", "distributed"},
+    "pytorch": {"sharing", "compile", "autocast", "profiler", "distributed"},
     "python": {"pytorch"},
 }
 MOST_CONCEPTS = 20

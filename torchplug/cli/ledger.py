@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 WAYS = {
     "kernel": "the plugin's own kernels",
     "any": "the plugin's kernel for any operator",
+    "engine": "engines of the plugin's compiler",
     "decomposed": "operators that have kernels",
     "borrow": "the CPU's, in place on device memory",
     "stage": "the CPU's, on copies",

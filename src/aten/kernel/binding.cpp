@@ -269,6 +269,24 @@ std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& p
   return bindings;
 }
 
+std::optional<Binding> bind_schema(const plug_kernel& kernel, std::string* why) {
+  std::optional<FunctionSchema> parsed;
+  try {
+    parsed = torch::jit::parseSchema(kernel.schema);
+  } catch (const std::exception&) {
+    *why = "it cannot be read";
+    return std::nullopt;
+  }
+  const auto named = c10::Dispatcher::singleton().findSchema(parsed->operator_name());
+  if (!named) {
+    *why = "this PyTorch has no such operator";
+    return std::nullopt;
+  }
+  Binding binding(kernel, *named, *named, Form::kFunctional);
+  *why = fit_form(*parsed, binding);
+  return why->empty() ? std::optional(std::move(binding)) : std::nullopt;
+}
+
 bool has_plug_form(const Argument& argument) { return is_plain_type(*argument.real_type()); }
 
 bool has_plug_form(const FunctionSchema& schema) {

@@ -77,6 +77,10 @@ bool is_known_operator(const plug_kernel& kernel);
 // the schema fits no operator.
 std::vector<Binding> bind_kernel(const plug_kernel& kernel, const std::string& plugin);
 
+// A kernel fitted to the very operator that its schema names, whatever that is. Nothing, with the reason, if
+// it fits none.
+std::optional<Binding> bind_schema(const plug_kernel& kernel, std::string* why);
+
 // For a form that writes its result into an argument, the functional operator, if there is one.
 std::optional<c10::OperatorHandle> find_functional(const c10::OperatorHandle& written);
 

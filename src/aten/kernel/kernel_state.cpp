@@ -12,8 +12,7 @@ namespace {
 
 // A state that nobody has any more, while streams may still execute calls that came with it.
 struct LeftState {
-  void (*forget)(void*);
-  void* state;
+  std::function<void()> forget;
   DeviceIndex device;
   std::vector<Stream> used_on;
   uint32_t awaited = 0;
@@ -28,7 +27,7 @@ void forget_now(const Module& module, const LeftState& left) {
   const bool may_call = left.device < 0 ? !is_forked() : may_give_back(left.device);
   if (!may_call) return;
   const auto lock = lock_calls(module);
-  left.forget(left.state);
+  left.forget();
 }
 
 void forget_passed(const Module& module) {
@@ -41,8 +40,14 @@ void forget_passed(const Module& module) {
 }  // namespace
 
 KernelState::KernelState(const Module& module, const plug_kernel& kernel, void* state, DeviceIndex device)
-    : module_(module), forget_(kernel.forget), state_(state), device_(device) {
+    : module_(module), state_(state), device_(device) {
+  if (kernel.forget != nullptr) forget_ = [forget = kernel.forget, state] { forget(state); };
   if (device >= 0) forget_passed(module);
+}
+
+KernelState::KernelState(const Module& module, std::function<void()> forget, DeviceIndex device)
+    : module_(module), forget_(std::move(forget)), state_(nullptr), device_(device) {
+  forget_passed(module);
 }
 
 void KernelState::add_stream(const Stream& stream) const {
@@ -55,7 +60,7 @@ void KernelState::add_stream(const Stream& stream) const {
 KernelState::~KernelState() {
   if (forget_ == nullptr) return;
   try {
-    auto left = std::make_unique<LeftState>(LeftState{forget_, state_, device_, std::move(used_on_), 0});
+    auto left = std::make_unique<LeftState>(LeftState{std::move(forget_), device_, std::move(used_on_), 0});
     const bool is_over = left->used_on.empty() || !has_streams(device_) || !is_open(device_);
     if (is_over) {
       forget_now(module_, *left);

@@ -5,6 +5,7 @@
 // that. Nothing is called once the plugin has been shut down. Any thread may let go of it.
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,8 @@ class KernelState {
  public:
   // `device`: of the calls; negative for those of CPU tensors, which are over when they return.
   KernelState(const Module& module, const plug_kernel& kernel, void* state, DeviceIndex device);
+  // What is forgotten otherwise, and is no plug_call::state.
+  KernelState(const Module& module, std::function<void()> forget, DeviceIndex device);
   ~KernelState();
   KernelState(const KernelState&) = delete;
   KernelState& operator=(const KernelState&) = delete;
@@ -33,7 +36,7 @@ class KernelState {
   void add_stream(const Stream& stream) const;
 
   const Module& module_;
-  void (*forget_)(void*);
+  std::function<void()> forget_;
   void* state_;
   DeviceIndex device_;
   static constexpr c10::StreamId kNone = -1;

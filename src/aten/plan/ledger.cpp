@@ -26,6 +26,7 @@ const char* way_name(Way way) {
   switch (way) {
     case Way::kKernel: return "kernel";
     case Way::kAny: return "any";
+    case Way::kEngine: return "engine";
     case Way::kDecomposed: return "decomposed";
     case Way::kBorrow: return "borrow";
     case Way::kStage: return "stage";

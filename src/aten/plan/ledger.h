@@ -1,6 +1,6 @@
 #pragma once
-// The account of how operators ran: by the plugin's kernel for it, by its kernel for any,
-// decomposed into operators that have kernels, borrowed, or staged, and why.
+// The account of how operators ran: by the plugin's kernel for it, by its kernel for any, in an engine of
+// its compiler's, decomposed into operators that have kernels, borrowed, or staged, and why.
 // Each operator owns its lines and counts in them with relaxed atomics, a few nanoseconds a call;
 // reading collects the lines of all operators. Any thread may count, any may read.
 
@@ -16,7 +16,7 @@
 
 namespace torchplug::aten {
 
-enum class Way { kKernel, kAny, kDecomposed, kBorrow, kStage };
+enum class Way { kKernel, kAny, kEngine, kDecomposed, kBorrow, kStage };
 enum class Reason {
   kNone,
   kNoKernel,
@@ -68,7 +68,7 @@ class LedgerAccount {
     std::atomic<uint64_t> bytes{0};
     std::atomic<uint64_t> nanoseconds{0};
   };
-  static constexpr size_t kWays = 5;
+  static constexpr size_t kWays = 6;
   static constexpr size_t kReasons = 10;
 
   std::string op_;

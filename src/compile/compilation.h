@@ -1,0 +1,34 @@
+#pragma once
+// The compiles that are under way, each on a thread of its own: compilers take minutes, and whoever waits for
+// one may be interrupted, or the process end, at any time. Any thread may use it.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/namespaces.h"
+
+namespace torchplug::compile {
+
+class Compilation {
+ public:
+  // Tells the compiler, the next time that it asks, that nobody wants the engine any more.
+  void cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
+  bool is_wanted() const { return !is_cancelled_.load(std::memory_order_relaxed); }
+  void set_done(double done) { done_.store(done, std::memory_order_relaxed); }
+  double done() const { return done_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> is_cancelled_{false};
+  std::atomic<double> done_{0};
+};
+
+// Runs work(compilation) on a thread of its own.
+std::shared_ptr<Compilation> start_compilation(std::function<void(const std::shared_ptr<Compilation>&)> work);
+
+// Cancels all of them and waits for their threads, but no longer than that. Before the process ends.
+void end_compilations(std::chrono::milliseconds longest);
+
+}  // namespace torchplug::compile

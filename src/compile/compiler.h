@@ -1,0 +1,70 @@
+#pragma once
+// The compiler of a device's plugin: the operators that it lists, fitted to PyTorch's, and the making of
+// engines. One for each device, made when it is first asked for; lives until the process ends; any thread.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "aten/kernel/binding.h"
+#include "compile/engine.h"
+#include "graph/graph.h"
+#include "graph/groups.h"
+#include "runtime/device.h"
+
+namespace torchplug::compile {
+
+// One wish for an engine.
+struct Wish {
+  const Graph& graph;
+  const std::vector<std::string>& options;  // for the plugin: name, value, ...
+  // From whatever thread, with how much is done; false: nobody wants the engine any more.
+  std::function<bool(double)> progress;
+};
+
+// What a compiler declined, and why, in its words.
+struct Declined {
+  std::string why;
+};
+
+class Compiler {
+ public:
+  // Null if the device's plugin has none.
+  static const Compiler* of(DeviceIndex device);
+
+  // What the compiler takes for PyTorch's operator; null: it does not list it.
+  const Binding* find(const std::string& name) const;
+  // Those that it lists and that fit none of this PyTorch's, with the reason.
+  const std::vector<UnusedKernel>& unused() const { return unused_; }
+  std::vector<std::string> names() const;
+
+  bool has(uint64_t flag) const { return (table_.flags & flag) != 0; }
+  bool saves() const { return table_.identity != nullptr; }
+  std::string identity() const;
+  const Module& module() const { return module_; }
+  const plug_compiler& table() const { return table_; }
+  DeviceIndex device() const { return device_; }
+
+  // The engine; or that it was declined. Throws the plugin's words for a failure.
+  std::variant<std::shared_ptr<Engine>, Declined> compile(const Wish& wish) const;
+  std::shared_ptr<Engine> load(const std::string& bytes) const;  // null: they are of no use to it
+  std::string save(const Engine& engine) const;
+  // Which nodes it would have together; nothing if it leaves that to the host.
+  std::optional<Partition> partition(const Graph& graph) const;
+
+  explicit Compiler(DeviceIndex device);
+
+ private:
+  void list_operators();
+
+  const Module& module_;
+  const plug_compiler& table_;
+  DeviceIndex device_;
+  std::vector<plug_kernel> listed_;  // with a schema and nothing else
+  std::unordered_map<std::string, Binding> operators_;
+  std::vector<UnusedKernel> unused_;
+};
+
+}  // namespace torchplug::compile

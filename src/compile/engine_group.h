@@ -1,0 +1,94 @@
+#pragma once
+// A group of a user's nodes that runs as one: the graph of it, the engines that were made of it for the
+// shapes that came, and a call. Shared by whoever calls it and the threads that compile for it; any thread
+// may call.
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compile/compilation.h"
+#include "compile/compiler.h"
+#include "graph/engine_cache.h"
+#include "graph/engine_store.h"
+#include "graph/graph.h"
+#include "runtime/stream.h"
+
+namespace torchplug::compile {
+
+struct GroupSettings {
+  std::vector<std::string> options;  // for the plugin: name, value, ...
+  size_t engines = EngineCache<Engine>::kDefaultCapacity;
+  bool in_background = false;  // calls do without an engine until it is there
+  std::string directory;       // of engines on disk; empty: none are kept
+};
+
+// What has become of a group.
+struct GroupReport {
+  size_t engines = 0;
+  uint64_t compiled = 0;
+  uint64_t loaded = 0;  // from disk
+  double seconds = 0;   // that compiling and loading took
+  uint64_t runs = 0;
+  uint64_t runs_without = 0;          // for which there was no engine
+  std::vector<std::string> declined;  // why
+  std::vector<std::string> disk;      // what was wrong there
+};
+
+class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
+ public:
+  using Tensors = c10::ArrayRef<at::Tensor>;
+  using Numbers = std::span<const int64_t>;
+  // Called again and again while an engine is waited for; throws to give up.
+  using Interruption = std::function<void()>;
+
+  // `strides`: of each output, as the caller wants them; of an output that is the new content of an input,
+  // nothing.
+  EngineGroup(const Compiler& compiler, Graph graph, GroupSettings settings,
+              std::vector<std::optional<std::vector<int64_t>>> strides);
+
+  // The outputs; nothing if there is no engine for such a call: its nodes are to be run one by one.
+  // `numbers`: of each symbol. Throws for inputs that are not as the graph has them, and what the plugin says
+  // of a failure.
+  std::optional<std::vector<at::Tensor>> run(Tensors inputs, Numbers numbers,
+                                             const Interruption& interruption);
+  // Makes the engine for such calls, if there is none, and waits for it.
+  void prepare(Numbers numbers, const Interruption& interruption);
+
+  const Graph& graph() const { return graph_; }
+  GroupReport report() const;
+  // What the engines were compiled to, for people.
+  std::vector<std::string> texts() const;
+
+ private:
+  using EnginePtr = std::shared_ptr<Engine>;
+
+  void check_inputs(Tensors inputs, Numbers numbers) const;
+  EngineKey key_of(Numbers numbers) const;
+  EnginePtr find_engine(Numbers numbers, const Interruption& interruption, bool waits);
+  EnginePtr make_engine(const std::vector<int64_t>& numbers, Compilation& compilation);
+  EnginePtr load_engine(std::string_view key);
+  EnginePtr compile_engine(const Graph& graph, Compilation& compilation);
+  void save_engine(std::string_view key, const Engine& engine);
+  std::string disk_key(const Graph& graph) const;
+  at::Tensor conformed(const at::Tensor& input, size_t place, Numbers numbers) const;
+  at::Tensor make_output(size_t place, Tensors inputs, Numbers numbers, const Stream& stream) const;
+
+  const Compiler& compiler_;
+  const Graph graph_;
+  const GroupSettings settings_;
+  const std::vector<std::optional<std::vector<int64_t>>> strides_;
+  EngineCache<Engine> engines_;
+  std::optional<EngineStore> store_;
+  mutable std::mutex report_lock_;  // guards
+  GroupReport report_;
+  std::vector<std::weak_ptr<Engine>> made_;
+};
+
+}  // namespace torchplug::compile
