@@ -36,6 +36,10 @@ class Compiler {
 
   // What the compiler takes for PyTorch's operator; null: it does not list it.
   const Binding* find(const std::string& name) const;
+  // Its place in the compiler's list.
+  int32_t place_of(const Binding& binding) const {
+    return static_cast<int32_t>(binding.kernel - listed_.data());
+  }
   // Those that it lists and that fit none of this PyTorch's, with the reason.
   const std::vector<UnusedKernel>& unused() const { return unused_; }
   std::vector<std::string> names() const;

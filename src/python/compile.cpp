@@ -122,7 +122,9 @@ py::dict group(const Graph& graph, DeviceIndex device,
 
 py::tuple extract(const Graph& graph, const std::vector<int32_t>& nodes) {
   graph::Extracted found = graph::Extractor(graph).extract(nodes);
-  return py::make_tuple(std::move(found.graph), found.inputs, found.outputs, found.symbols);
+  std::vector<int32_t> updates;
+  for (const graph::Output& output : found.graph.outputs()) updates.push_back(output.updates);
+  return py::make_tuple(std::move(found.graph), found.inputs, found.outputs, found.symbols, updates);
 }
 
 py::dict operators_of(DeviceIndex device) {
@@ -132,6 +134,7 @@ py::dict operators_of(DeviceIndex device) {
     const Binding& binding = *compiler.find(name);
     py::dict found;
     found["schema"] = binding.kernel->schema;
+    found["place"] = compiler.place_of(binding);
     found["arguments"] = binding.argument_of;
     found["needs_value"] = binding.needs_value;
     found["unknown"] = binding.unknown_arguments;

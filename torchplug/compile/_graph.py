@@ -1,0 +1,349 @@
+"""PyTorch's graph of a program (fx) as the one that compilers are given, and why a node is not for them."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from torchplug import _C
+from torchplug.compile import _numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import sympy
+
+    from torchplug.compile._options import Options
+
+FORMATS = {
+    torch.contiguous_format: 0,
+    torch.preserve_format: 1,
+    torch.channels_last: 2,
+    torch.channels_last_3d: 3,
+}
+COPY = torch.ops.aten.copy_.default
+
+
+@dataclass
+class Part:
+    """A node of the graph, and the one of fx it is."""
+
+    fx: fx.Node
+    may_compile: bool
+    is_view: bool
+    why: str
+
+
+@dataclass
+class Built:
+    """A graph, and what its parts are in fx."""
+
+    graph: Any
+    parts: list[Part] = field(default_factory=list)
+    value_of: dict[fx.Node, int] = field(default_factory=dict)
+    fx_of: dict[int, fx.Node] = field(default_factory=dict)
+    symbols: list[sympy.Expr] = field(default_factory=list)
+    updates: dict[fx.Node, tuple[fx.Node, fx.Node]] = field(default_factory=dict)
+    """A node copy_ -> the input and its new content."""
+
+
+class NotForCompilers(Exception):
+    """Why a node cannot be given to the compiler."""
+
+
+def is_device_tensor(value: Any, device: torch.device) -> bool:
+    return isinstance(value, torch.Tensor) and value.device == device
+
+
+class Builder:
+    """Builds the graph of one fx graph for the compiler of a device."""
+
+    def __init__(self, module: fx.GraphModule, device: torch.device, options: Options) -> None:
+        self.module = module
+        self.device = device
+        self.options = options
+        self.operators = _C.compiler_operators(device.index)
+        self.facts = _C.describe_compiler(device.index)
+        self.places: dict[sympy.Expr, int] = {}
+        self.built = Built(_C.Graph())
+        self._many: dict[Any, list[int]] = {}  # of a node with several results: their values
+
+    def build(self, weights: set[int]) -> Built:
+        """`weights`: the places of inputs that seldom change."""
+        placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
+        for place, node in enumerate(placeholders):
+            self._add_source(node, node.meta.get("val"), place in weights)
+        for node in self.module.graph.nodes:
+            if node.op == "get_attr":
+                self._add_source(node, getattr(self.module, str(node.target), None), True)
+        for node in self.module.graph.nodes:
+            if node.op == "call_function":
+                self._add_call(node)
+        self._set_outputs()
+        return self.built
+
+    def listed(self, node: fx.Node) -> dict[str, Any] | None:
+        """What the compiler has for the node's operator."""
+        target = node.target
+        if not isinstance(target, torch._ops.OpOverload):
+            return None
+        name = target.name()
+        return None if self.options.is_eager(name) else self.operators.get(name)
+
+    # ---- values ----
+
+    def _add_source(self, node: fx.Node, value: Any, is_weight: bool) -> None:
+        if not is_device_tensor(value, self.device):
+            return
+        number = self.built.graph.add_input(
+            value.dtype,
+            self._extents(value.shape),
+            self._extents(self.engine_strides(value)),
+            node.name,
+            is_weight,
+        )
+        self._name(node, number)
+
+    def _name(self, node: fx.Node, value: int) -> None:
+        self.built.value_of[node] = value
+        self.built.fx_of[value] = node
+
+    def engine_strides(self, value: torch.Tensor) -> Iterable[Any]:
+        """What an engine is given, or gives: as PyTorch has it where the compiler takes it so."""
+        dense = torch._prims_common.is_non_overlapping_and_dense(value)
+        if self.facts["strided"] and dense:
+            return value.stride()
+        return torch._prims_common.make_contiguous_strides_for(value.shape)
+
+    def _extents(self, values: Iterable[Any]) -> list[int]:
+        return [self._extent(value) for value in values]
+
+    def _extent(self, value: Any) -> int:
+        """A number; or -1 - symbol."""
+        known = _numbers.expression_of(value)
+        return known if isinstance(known, int) else -1 - self.symbol(value)
+
+    def symbol(self, value: torch.SymInt) -> int:
+        expression = _numbers.expression_of(value)
+        if expression not in self.places:
+            if not _numbers.is_known_at_entry(value):
+                raise NotForCompilers("its size depends on what is computed")
+            least, most, hint = _numbers.bounds_of(value)
+            self.places[expression] = self.built.graph.add_symbol(
+                least, most, hint, str(expression)
+            )
+            self.built.symbols.append(expression)
+        return self.places[expression]
+
+    # ---- nodes ----
+
+    def _add_call(self, node: fx.Node) -> None:
+        if node.target is operator.getitem and node.args[0] in self._many:
+            numbers = self._many[node.args[0]]
+            if numbers[node.args[1]] >= 0:
+                self._name(node, numbers[node.args[1]])
+            return
+        if node.target is COPY and self._is_update(node):
+            self.built.updates[node] = (node.args[0], node.args[1])
+            return
+        results = self._tensors_of(node)
+        try:
+            self._add_listed(node, results)
+        except NotForCompilers as reason:
+            self._add_opaque(node, results, str(reason))
+
+    def _tensors_of(self, node: fx.Node) -> list[Any]:
+        value = node.meta.get("val")
+        return list(value) if isinstance(value, (tuple, list)) else [value]
+
+    def _is_update(self, node: fx.Node) -> bool:
+        """Whether the new content of an input is of its own kind."""
+        target, content = node.args[0], node.args[1]
+        if not isinstance(target, fx.Node) or not isinstance(content, fx.Node):
+            return False
+        a, b = target.meta.get("val"), content.meta.get("val")
+        if target.op != "placeholder" or target not in self.built.value_of:
+            return False
+        if content not in self.built.value_of or node.users:
+            return False
+        return a.dtype == b.dtype and a.shape == b.shape and a.stride() == b.stride()
+
+    def _add_listed(self, node: fx.Node, results: list[Any]) -> None:
+        if not isinstance(node.target, torch._ops.OpOverload):
+            raise NotForCompilers("it is not an operator")
+        name = node.target.name()
+        if self.options.is_eager(name):
+            raise NotForCompilers("the option 'eager' names it")
+        bound = self.operators.get(name)
+        if bound is None:
+            raise NotForCompilers("the compiler does not list it")
+        if not all(is_device_tensor(value, self.device) for value in results):
+            raise NotForCompilers("its results are not all tensors of the device")
+        args = self._bound_arguments(node, bound)
+        types = [self._type(value) for value in results]
+        numbers = self.built.graph.add_node(
+            bound["schema"], bound["place"], args, types, source_of(node)
+        )
+        self._keep(node, numbers, True, _is_view(node.target), "")
+
+    def _type(self, value: torch.Tensor) -> tuple[torch.dtype, list[int], list[int]]:
+        return value.dtype, self._extents(value.shape), self._extents(self.engine_strides(value))
+
+    def _keep(self, node: fx.Node, numbers: list[int], may: bool, is_view: bool, why: str) -> None:
+        self.built.parts.append(Part(node, may, is_view, why))
+        if isinstance(node.meta.get("val"), (tuple, list)):
+            self._many[node] = numbers
+        elif numbers:
+            self._name(node, numbers[0])
+
+    def _add_opaque(self, node: fx.Node, results: list[Any], why: str) -> None:
+        """One that is only to run at its time: after all that it depends on."""
+        tensors = [is_device_tensor(value, self.device) for value in results]
+        refs = sorted({self.built.value_of[one] for one in self._dependencies(node)})
+        count = len(results)
+        schema = "torchplug::opaque(Tensor[] xs) -> " + (
+            "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
+        )
+        types: list[Any] = []
+        for value, is_tensor in zip(results, tensors, strict=True):
+            # Its size may be known only when it has run: one without elements stands for it.
+            types.append((value.dtype if is_tensor else torch.int64, [0], [1]))
+        numbers = self.built.graph.add_node(schema, -1, [("refs", refs)], types, source_of(node))
+        self._keep(node, numbers, False, False, why)
+
+    def _dependencies(self, node: fx.Node) -> set[fx.Node]:
+        """Values that have to be there before it, also through numbers."""
+        found: set[fx.Node] = set()
+        for one in node.all_input_nodes:
+            if one in self.built.value_of:
+                found.add(one)
+            elif one.op == "call_function":
+                found |= self._dependencies(one)
+        return found
+
+    # ---- arguments ----
+
+    def _bound_arguments(self, node: fx.Node, bound: dict[str, Any]) -> list[tuple[str, Any]]:
+        schema = node.target._schema
+        given = _normalized(node)
+        for place in bound["unknown"]:
+            argument = schema.arguments[place]
+            if given[place] != argument.default_value:
+                raise NotForCompilers(f"the compiler does not know its argument {argument.name!r}")
+        encoded = []
+        for place, needs in zip(bound["arguments"], bound["needs_value"], strict=True):
+            argument = schema.arguments[place]
+            if given[place] is None and needs:
+                raise NotForCompilers(f"the compiler needs its argument {argument.name!r}")
+            encoded.append(self._encode(given[place], argument.type))
+        return encoded
+
+    def _encode(self, value: Any, kind: Any) -> tuple[str, Any]:
+        if kind.kind() == "OptionalType":
+            return ("none", None) if value is None else self._encode(value, kind.getElementType())
+        if isinstance(value, fx.Node):
+            return self._encode_node(value)
+        if isinstance(value, torch.SymInt):
+            return ("symbol", self.symbol(value))
+        if isinstance(value, (list, tuple)):
+            return self._encode_list(list(value), kind)
+        return self._encode_plain(value, str(kind))
+
+    def _encode_node(self, node: fx.Node) -> tuple[str, Any]:
+        if node in self.built.value_of:
+            return ("ref", self.built.value_of[node])
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt):
+            known = _numbers.expression_of(value)
+            return ("int", known) if isinstance(known, int) else ("symbol", self.symbol(value))
+        if isinstance(value, torch.Tensor):
+            raise NotForCompilers(f"its argument {node.name!r} is on {value.device}")
+        raise NotForCompilers(f"its argument {node.name!r} is known only when the program runs")
+
+    def _encode_plain(self, value: Any, kind: str) -> tuple[str, Any]:
+        if value is None:
+            return ("none", None)
+        if isinstance(value, bool):
+            return ("bool", value)
+        if isinstance(value, int):
+            return ("float", float(value)) if kind == "float" else ("int", value)
+        simple = {float: "float", complex: "complex", str: "str", torch.dtype: "dtype"}
+        for one, name in simple.items():
+            if isinstance(value, one):
+                return (name, value)
+        if isinstance(value, torch.memory_format):
+            return ("format", FORMATS[value])
+        if isinstance(value, torch.layout) and value is torch.strided:
+            return ("layout", 0)
+        if isinstance(value, torch.device):
+            return ("device", value.index if value == self.device else -1)
+        raise NotForCompilers(f"plug.h has no form for {value!r}")
+
+    def _encode_list(self, items: list[Any], kind: Any) -> tuple[str, Any]:
+        element = kind.getElementType() if kind.kind() == "ListType" else None
+        name = str(element)
+        if name.startswith(("Tensor", "Optional[Tensor")):
+            return ("refs", [self._ref(item) for item in items])
+        coded = [self._encode(item, element) for item in items]
+        kinds = {code for code, _ in coded}
+        plain = {"int": "ints", "float": "floats", "bool": "bools"}
+        if not coded:
+            return (plain.get(name, "list"), [])
+        if len(kinds) == 1 and (one := kinds.pop()) in plain:
+            return (plain[one], [content for _, content in coded])
+        return ("list", coded)
+
+    def _ref(self, item: Any) -> int:
+        if item is None:
+            return -1
+        kind, number = self._encode_node(item)
+        if kind != "ref":
+            raise NotForCompilers("a list of tensors has something else in it")
+        return int(number)
+
+    # ---- results ----
+
+    def _set_outputs(self) -> None:
+        (output,) = (node for node in self.module.graph.nodes if node.op == "output")
+        outputs = [
+            (self.built.value_of[node], -1)
+            for node in output.all_input_nodes
+            if node in self.built.value_of
+        ]
+        if self.facts["updates"]:
+            for target, content in self.built.updates.values():
+                outputs.append((self.built.value_of[content], self.built.value_of[target]))
+        else:
+            outputs += [(self.built.value_of[new], -1) for _, new in self.built.updates.values()]
+        self.built.graph.set_outputs(outputs)
+
+
+def _normalized(node: fx.Node) -> list[Any]:
+    """All arguments in the schema's order, defaults too."""
+    arguments = node.target._schema.arguments
+    values = list(node.args)
+    for argument in arguments[len(values) :]:
+        values.append(node.kwargs.get(argument.name, argument.default_value))
+    return values
+
+
+def _is_view(target: Any) -> bool:
+    returns = target._schema.returns
+    return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
+
+
+def source_of(node: fx.Node) -> str:
+    """Where the user wrote it: "model.py:31 layers.0.norm"."""
+    lines = [line.strip() for line in (node.stack_trace or "").splitlines()]
+    files = [line for line in lines if line.startswith("File ")]
+    place = ""
+    if files:
+        name, line = files[-1].split('"')[1], files[-1].split("line ")[1].split(",")[0]
+        place = f"{name.rpartition('/')[2]}:{line}"
+    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    path = modules[-1][0].removeprefix("L['self'].").removeprefix("L['self']") if modules else ""
+    return f"{place} {path}".strip()

@@ -1,0 +1,55 @@
+"""Integers that only a call knows: the expressions that sizes and arguments are, and functions that work them out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import sympy
+
+MOST = 2**62
+
+
+def expression_of(value: int | torch.SymInt) -> int | sympy.Expr:
+    """A number, or the expression that a trace has for it."""
+    if isinstance(value, int):
+        return value
+    expression = value.node.expr
+    return int(expression) if expression.is_number else expression
+
+
+def is_known_at_entry(value: int | torch.SymInt) -> bool:
+    """Whether it follows from the sizes of inputs, and not from what is computed."""
+    if isinstance(value, int):
+        return True
+    env = value.node.shape_env
+    return not any(env.is_unbacked_symint(symbol) for symbol in value.node.expr.free_symbols)
+
+
+def bounds_of(value: torch.SymInt) -> tuple[int, int, int]:
+    """The least and the most it can be, and what it is in the call that was traced."""
+    bounds = value.node.shape_env.bound_sympy(value.node.expr)
+    least = max(int(bounds.lower), 0) if bounds.lower.is_finite else 0
+    most = int(bounds.upper) if bounds.upper.is_finite and bounds.upper < MOST else MOST
+    return least, most, int(value.node.hint)
+
+
+def function_of(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> Callable[..., int]:
+    """The expression as a function of its symbols, in their order."""
+    from torch.utils._sympy.printers import PythonPrinter
+
+    names = [f"s{i}" for i in range(len(symbols))]
+    import sympy
+
+    renamed = expression.xreplace(
+        {symbol: sympy.Symbol(name, integer=True) for symbol, name in zip(symbols, names, strict=True)}
+    )
+    text = f"lambda {', '.join(names)}: {PythonPrinter().doprint(renamed)}"
+    function: Any = eval(text, {"math": __import__("math"), "torch": torch})  # noqa: S307  our own text
+    function.__name__ = "size"
+    function.__module__ = __name__
+    return function

@@ -1,0 +1,89 @@
+"""What torch.compile(backend="torchplug", options=...) takes."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+OPERATOR_FORM = "aten::add.Tensor"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the backend; what is not among them is the plugin's."""
+
+    min_nodes: int = 1
+    """Groups with fewer nodes that compute something run operator by operator."""
+    engines: int = 8
+    """Of one group, for different shapes; the least recently used go."""
+    background: bool = False
+    """Run operators one by one until an engine is there."""
+    on_error: str = "raise"
+    """What to do when a compile fails: "raise", or "eager" with one warning."""
+    eager: tuple[str, ...] = ()
+    """Operators that are not compiled, such as aten::mm."""
+    cache: bool = True
+    """Keep engines on disk, in TORCHPLUG_CACHE_DIR."""
+    plugin: dict[str, str] = field(default_factory=dict)
+    """For the plugin's compiler, as it documents them: options={"plugin": {"level": "3"}}."""
+
+    @staticmethod
+    def of(given: dict[str, Any] | None) -> Options:
+        """Checked. Raises a sentence for what is not an option, or not a value of one."""
+        known = {option.name: option for option in fields(Options)}
+        for name in given or {}:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                raise ValueError(
+                    f"torch.compile's backend torchplug has no option {name!r}"
+                    + (f"; did you mean {near[0]!r}?" if near else f". It has {', '.join(known)}.")
+                )
+        options = Options(**(given or {}))
+        options._check()
+        return options
+
+    def _check(self) -> None:
+        for name in ("min_nodes", "engines"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"Option {name!r} is {value!r}. It is a number from 1 on.")
+        for name in ("background", "cache"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"Option {name!r} is {getattr(self, name)!r}. It is True or False.")
+        if self.on_error not in ("raise", "eager"):
+            raise ValueError(f"Option 'on_error' is {self.on_error!r}. It is 'raise' or 'eager'.")
+        if isinstance(self.eager, str) or not all(isinstance(name, str) for name in self.eager):
+            raise ValueError("Option 'eager' is a list of operators, such as ['aten::mm'].")
+        for name in self.eager:
+            _check_operator(name)
+        if not all(isinstance(text, str) for pair in self.plugin.items() for text in pair):
+            raise ValueError("Option 'plugin' is a dict of strings, such as {'level': '3'}.")
+
+    def plugin_list(self) -> list[str]:
+        return [text for pair in sorted(self.plugin.items()) for text in pair]
+
+    def directory(self) -> str:
+        """Of engines on disk; "": none are kept."""
+        if not self.cache:
+            return ""
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        return os.environ.get("TORCHPLUG_CACHE_DIR") or os.path.join(home, "torchplug")
+
+    def is_eager(self, name: str) -> bool:
+        """Whether an operator, by its name with or without the overload, is not to be compiled."""
+        return name in self.eager or name.partition(".")[0] in self.eager
+
+
+def _check_operator(name: str) -> None:
+    import torch
+
+    space, _, rest = name.partition("::")
+    packet, _, overload = rest.partition(".")
+    found = getattr(getattr(torch.ops, space, None), packet, None) if rest else None
+    if found is None or (overload and not hasattr(found, overload)):
+        raise ValueError(
+            f"Option 'eager' names {name!r}, and PyTorch has no such operator. "
+            f"Write it as {OPERATOR_FORM!r} or {OPERATOR_FORM.partition('.')[0]!r}."
+        )

@@ -1,0 +1,270 @@
+"""A user's graph with its groups as engines: a program that runs them, and the other nodes one by one."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from torchplug import _C
+from torchplug.compile import _graph, _numbers, _promotion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import sympy
+
+    from torchplug.compile._graph import Built, Builder
+    from torchplug.compile._options import Options
+
+
+@dataclass
+class Group:
+    """Nodes that run as one."""
+
+    nodes: list[fx.Node]
+    engines: Any
+    """An EngineGroup."""
+    inputs: list[fx.Node]
+    outputs: list[fx.Node]
+    symbols: list[sympy.Expr]
+    updates: list[int]
+    eager: Callable[..., Any] | None = None
+    """The same, node by node."""
+
+
+@dataclass
+class Program:
+    module: fx.GraphModule
+    groups: list[Group] = field(default_factory=list)
+    outside: list[tuple[fx.Node, str]] = field(default_factory=list)
+    """Nodes that run one by one, and why."""
+    is_training: bool = False
+
+
+def make(
+    module: fx.GraphModule, device: torch.device, options: Options, weights: set[int]
+) -> Program:
+    builder = _graph.Builder(module, device, options)
+    _promotion.add_conversions(
+        module.graph, lambda node: builder.listed(node) is not None and _is_on(node, device)
+    )
+    built = builder.build(weights)
+    found = built.graph.group(
+        device.index,
+        [(part.may_compile, part.is_view, part.why) for part in built.parts],
+        options.min_nodes,
+    )
+    writer = _Writer(builder, built, options)
+    groups = [writer.make_group(nodes) for nodes in found["groups"]]
+    outside = [
+        (part.fx, why) for part, why in zip(built.parts, found["why"], strict=True) if why
+    ]
+    return Program(writer.write(found["steps"], groups), groups, outside)
+
+
+def _is_on(node: fx.Node, device: torch.device) -> bool:
+    return _graph.is_device_tensor(node.meta.get("val"), device)
+
+
+class _Numbers:
+    """Numbers that only a call knows, as nodes of a new graph."""
+
+    def __init__(self, graph: fx.Graph) -> None:
+        self.graph = graph
+        self.known: dict[Any, Any] = {}
+
+    def node_of(self, expression: Any) -> Any:
+        if isinstance(expression, int):
+            return expression
+        if expression not in self.known:
+            symbols = sorted(expression.free_symbols, key=str)
+            function = _numbers.function_of(expression, symbols)
+            self.known[expression] = self.graph.call_function(
+                function, tuple(self.known[symbol] for symbol in symbols)
+            )
+        return self.known[expression]
+
+
+class _Writer:
+    """Writes the program."""
+
+    def __init__(self, builder: Builder, built: Built, options: Options) -> None:
+        self.builder = builder
+        self.built = built
+        self.options = options
+        self.done_updates: set[tuple[fx.Node, fx.Node]] = set()
+
+    # ---- groups ----
+
+    def make_group(self, nodes: list[int]) -> Group:
+        graph, inputs, outputs, symbols, updates = self.built.graph.extract(nodes)
+        output_nodes = [self.built.fx_of[value] for value in outputs]
+        strides = [self._wanted_strides(node, symbols) for node in output_nodes]
+        engines = _C.EngineGroup(
+            self.builder.device.index,
+            graph,
+            self.options.plugin_list(),
+            self.options.engines,
+            self.options.background,
+            self.options.directory(),
+            strides,
+        )
+        group = Group(
+            [self.built.parts[node].fx for node in nodes],
+            engines,
+            [self.built.fx_of[value] for value in inputs],
+            output_nodes,
+            [self.built.symbols[symbol] for symbol in symbols],
+            updates,
+        )
+        for node, update in zip(output_nodes, updates, strict=True):
+            if update >= 0:
+                self.done_updates.add((group.inputs[update], node))
+        return group
+
+    def _wanted_strides(self, node: fx.Node, symbols: list[int]) -> list[int] | None:
+        """As PyTorch has them, if the engine gives others and these tell the elements apart."""
+        value = node.meta["val"]
+        if not torch._prims_common.is_non_overlapping_and_dense(value):
+            return None
+        wanted = [_numbers.expression_of(stride) for stride in value.stride()]
+        if not all(isinstance(stride, int) for stride in wanted):
+            return None
+        return wanted
+
+    def eager(self, group: Group) -> Callable[..., Any]:
+        """The nodes of a group, one by one."""
+        graph = fx.Graph()
+        env: dict[fx.Node, Any] = {
+            node: graph.placeholder(f"x{i}") for i, node in enumerate(group.inputs)
+        }
+        numbers = _Numbers(graph)
+        for i, expression in enumerate(group.symbols):
+            numbers.known[expression] = graph.placeholder(f"n{i}")
+        for node in group.nodes:
+            env[node] = self._copy(graph, node, env, numbers)
+            self._copy_items(graph, node, env)
+        graph.output(tuple(env[node] for node in group.outputs))
+        return fx.GraphModule(self.builder.module, graph).forward
+
+    # ---- the program ----
+
+    def write(self, steps: list[tuple[int, int]], groups: list[Group]) -> fx.GraphModule:
+        graph = fx.Graph()
+        env: dict[fx.Node, Any] = {}
+        numbers = _Numbers(graph)
+        for node in self.builder.module.graph.nodes:
+            if node.op in ("placeholder", "get_attr"):
+                env[node] = graph.node_copy(node, lambda one: env[one])
+        self._add_sizes(graph, env, numbers)
+        for group, node in steps:
+            if group >= 0:
+                self._call_group(graph, groups[group], env, numbers)
+            else:
+                one = self.built.parts[node].fx
+                env[one] = self._copy(graph, one, env, numbers)
+                self._copy_items(graph, one, env)
+        for node, pair in self.built.updates.items():
+            if pair not in self.done_updates:
+                env[node] = self._copy(graph, node, env, numbers)
+        (output,) = (node for node in self.builder.module.graph.nodes if node.op == "output")
+        graph.output(self._map(output.args[0], graph, env, numbers))
+        graph.lint()
+        return fx.GraphModule(self.builder.module, graph)
+
+    def _add_sizes(self, graph: fx.Graph, env: dict[fx.Node, Any], numbers: _Numbers) -> None:
+        """Every symbol that an input is, or that is a size of one."""
+        for node in list(env):
+            value = node.meta.get("val")
+            if isinstance(value, torch.SymInt):
+                numbers.known.setdefault(_numbers.expression_of(value), env[node])
+        for node in list(env):
+            value = node.meta.get("val")
+            if not isinstance(value, torch.Tensor):
+                continue
+            for place, size in enumerate(value.shape):
+                known = _numbers.expression_of(size)
+                if not isinstance(known, int) and known.is_Symbol and known not in numbers.known:
+                    numbers.known[known] = graph.call_function(
+                        torch.ops.aten.sym_size.int, (env[node], place)
+                    )
+
+    def _call_group(
+        self, graph: fx.Graph, group: Group, env: dict[fx.Node, Any], numbers: _Numbers
+    ) -> None:
+        group.eager = self.eager(group)
+        call = graph.call_function(
+            _caller(group, self.options),
+            (
+                [env[node] for node in group.inputs],
+                [numbers.node_of(expression) for expression in group.symbols],
+            ),
+        )
+        for place, node in enumerate(group.outputs):
+            env[node] = graph.call_function(operator.getitem, (call, place))
+
+    def _copy(
+        self, graph: fx.Graph, node: fx.Node, env: dict[fx.Node, Any], numbers: _Numbers
+    ) -> fx.Node:
+        made = graph.call_function(
+            node.target,
+            self._map(node.args, graph, env, numbers),
+            self._map(node.kwargs, graph, env, numbers),
+        )
+        made.meta = dict(node.meta)
+        return made
+
+    def _copy_items(self, graph: fx.Graph, node: fx.Node, env: dict[fx.Node, Any]) -> None:
+        for user in node.users:
+            if user.target is operator.getitem and user.args[0] is node:
+                env[user] = graph.call_function(operator.getitem, (env[node], user.args[1]))
+                self._copy_items(graph, user, env)
+
+    def _map(self, value: Any, graph: fx.Graph, env: dict[fx.Node, Any], numbers: _Numbers) -> Any:
+        return fx.node.map_arg(value, lambda node: self._find(node, graph, env, numbers))
+
+    def _find(
+        self, node: fx.Node, graph: fx.Graph, env: dict[fx.Node, Any], numbers: _Numbers
+    ) -> Any:
+        """What stands for a node; a number is worked out where it is first needed."""
+        if node in env:
+            return env[node]
+        value = node.meta.get("val")
+        if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
+            known = _numbers.expression_of(value)
+            if _numbers.is_known_at_entry(value):
+                return numbers.node_of(known)
+        env[node] = self._copy(graph, node, env, numbers)
+        return env[node]
+
+
+def _caller(group: Group, options: Options) -> Callable[..., Any]:
+    """What the program calls: the engine, or, where there is none, the nodes one by one."""
+    run = group.engines.run
+    eager: Any = group.eager
+    warned = []
+
+    def engine(inputs: list[torch.Tensor], numbers: list[int]) -> Any:
+        try:
+            outputs = run(inputs, numbers)
+        except RuntimeError as error:
+            if options.on_error != "eager" or not _is_of_compile(error):
+                raise
+            if not warned:
+                import warnings
+
+                warned.append(True)
+                warnings.warn(f"{str(error).splitlines()[0]} Its operators run one by one.", stacklevel=2)
+            outputs = None
+        return eager(*inputs, *numbers) if outputs is None else outputs
+
+    engine.__module__ = __name__
+    return engine
+
+
+def _is_of_compile(error: RuntimeError) -> bool:
+    return str(error).startswith("compile failed")
