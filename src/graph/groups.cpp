@@ -188,7 +188,7 @@ class Ordering {
     make_units();
     count_needed();
     for (size_t unit = 0; unit < members_.size(); ++unit) {
-      if (missing_[unit] == 0) ready_.push({members_[unit].front(), static_cast<int32_t>(unit)});
+      if (missing_[unit] == 0) ready_.emplace(members_[unit].front(), static_cast<int32_t>(unit));
     }
     size_t done = 0;
     std::vector<std::vector<int32_t>> ordered;
@@ -239,7 +239,7 @@ class Ordering {
     for (const int32_t node : members_[at(unit)]) {
       for (const int32_t next : dependencies_.after[at(node)]) {
         const int32_t other = unit_of_[at(next)];
-        if (other != unit && --missing_[at(other)] == 0) ready_.push({members_[at(other)].front(), other});
+        if (other != unit && --missing_[at(other)] == 0) ready_.emplace(members_[at(other)].front(), other);
       }
     }
   }

@@ -41,7 +41,7 @@ plug_tensor view_of_constant(const Value& value) {
           .dtype = value.type.dtype,
           .ndim = static_cast<int32_t>(value.type.sizes.size()),
           .sizes = array_of(value.type.sizes),
-          .strides = array_of(*value.type.strides),
+          .strides = array_of(strides_of(value.type)),
           .flags = 0,
           .layout = 0,
           .extra = nullptr};
@@ -94,7 +94,7 @@ void PlugView::add_value(const Value& value, bool has_strides) {
                      .dtype = value.type.dtype,
                      .ndim = static_cast<int32_t>(value.type.sizes.size()),
                      .sizes = array_of(value.type.sizes),
-                     .strides = has_strides ? array_of(*value.type.strides) : nullptr,
+                     .strides = has_strides ? array_of(strides_of(value.type)) : nullptr,
                      .data = data,
                      .name = text_or_null(value.name)});
 }

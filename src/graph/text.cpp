@@ -1,5 +1,6 @@
 #include "graph/text.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -45,7 +46,7 @@ constexpr std::pair<plug_dtype, std::string_view> kDtypeNames[] = {
 
 std::string hex_text(uint64_t number) {
   std::array<char, 16> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
   return say("0x", std::string_view(digits.data(), end));
 }
 
@@ -55,7 +56,7 @@ std::string float_text(double number) {
   if (std::isnan(number)) return bits == kPlainNan ? "nan" : say("nan(", hex_text(bits), ")");
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
   std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   std::string text(digits.data(), end);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";  // 2.0 is not 2
   return text;
@@ -97,11 +98,8 @@ std::string base64_text(const uint8_t* data, uint64_t bytes) {
 
 bool is_word(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  if (text.empty() || !is_letter(text.front())) return false;
-  for (const char c : text) {
-    if (!is_letter(c) && (c < '0' || c > '9')) return false;
-  }
-  return true;
+  const auto fits = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), fits);
 }
 
 class GraphWriter {
