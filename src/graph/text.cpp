@@ -81,7 +81,7 @@ std::string escaped(std::string_view text, bool is_quoted) {
   return result;
 }
 
-std::string quoted(std::string_view text) { return say("\"", escaped(text, true), "\""); }
+std::string in_quotes(std::string_view text) { return say("\"", escaped(text, true), "\""); }
 
 std::string base64_text(const uint8_t* data, uint64_t bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -162,7 +162,7 @@ class GraphWriter {
     const Value& value = value_of(number);
     std::string text = label(number) + ": " + type_text(value.type);
     if ((value.flags & PLUG_GRAPH_WEIGHT) != 0) text += " weight";
-    if (!value.name.empty() && label(number) != "%" + value.name) text += " " + quoted(value.name);
+    if (!value.name.empty() && label(number) != "%" + value.name) text += " " + in_quotes(value.name);
     return text;
   }
 
@@ -177,7 +177,7 @@ class GraphWriter {
     for (size_t i = 0; i < graph_.symbols().size(); ++i) {
       const Symbol& symbol = graph_.symbols()[i];
       text_ += say("symbol s", i, " in ", symbol.min, "..", symbol.max, ", hint ", symbol.hint);
-      text_ += symbol.text.empty() ? "\n" : say(", ", quoted(symbol.text), "\n");
+      text_ += symbol.text.empty() ? "\n" : say(", ", in_quotes(symbol.text), "\n");
     }
     for (const Operator& op : graph_.operators()) {
       text_ += say("operator ", op.is_bound() ? std::to_string(op.place) : "-", " ", op.schema, "\n");
@@ -270,7 +270,7 @@ class GraphWriter {
         const auto& parts = argument.as<std::vector<double>>();
         return say("complex(", float_text(parts[0]), ", ", float_text(parts[1]), ")");
       }
-      case PLUG_VALUE_STR: return quoted(argument.as<std::string>());
+      case PLUG_VALUE_STR: return in_quotes(argument.as<std::string>());
       case PLUG_VALUE_DTYPE: return dtype_text(static_cast<plug_dtype>(argument.as<uint64_t>()));
       case PLUG_VALUE_LAYOUT: return say("layout(", argument.as<int64_t>(), ")");
       case PLUG_VALUE_FORMAT: return format_text(argument.as<int64_t>());
