@@ -56,7 +56,7 @@ class CanonicalWriter {
     add(type.dtype);
     add_list(type.sizes);
   }
-  void add_strides(int32_t value) { add_list(*graph_.values()[static_cast<size_t>(value)].type.strides); }
+  void add_strides(int32_t value) { add_list(strides_of(graph_.values()[static_cast<size_t>(value)].type)); }
 
   void add_input(int32_t input) {
     give_number(input);

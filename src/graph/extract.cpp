@@ -147,11 +147,13 @@ class Extraction {
 
   void add_node(const Node& node) {
     std::vector<Argument> args;
+    args.reserve(node.args.size());
     for (const Argument& argument : node.args) {
       args.push_back(argument.renumbered([this](int32_t number) { return local_value(number); },
                                          [this](int32_t number) { return symbol(number); }));
     }
     std::vector<std::optional<TensorType>> results;
+    results.reserve(node.results.size());
     for (const int32_t result : node.results) {
       results.push_back(needed_.contains(result) ? std::optional(type(result, is_output_.contains(result)))
                                                  : std::nullopt);

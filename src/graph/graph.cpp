@@ -33,6 +33,11 @@ std::optional<std::vector<int64_t>> contiguous_strides(std::span<const int64_t> 
   return strides;
 }
 
+const std::vector<int64_t>& strides_of(const TensorType& type) {
+  if (!type.strides) throw std::logic_error("a value of a graph has no strides");
+  return *type.strides;
+}
+
 TensorType contiguous(plug_dtype dtype, std::vector<int64_t> sizes) {
   std::optional<std::vector<int64_t>> strides = contiguous_strides(sizes);
   return {dtype, std::move(sizes), std::move(strides)};

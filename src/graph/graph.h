@@ -40,6 +40,8 @@ struct TensorType {
   std::optional<std::vector<int64_t>> strides;  // in elements; inputs and outputs have them
 };
 
+// Of a type that has them.
+const std::vector<int64_t>& strides_of(const TensorType& type);
 // None if a size other than the first is a symbol: a stride would be a product of it.
 std::optional<std::vector<int64_t>> contiguous_strides(std::span<const int64_t> sizes);
 TensorType contiguous(plug_dtype dtype, std::vector<int64_t> sizes);

@@ -11,7 +11,7 @@
 namespace torchplug::graph {
 namespace {
 
-size_t at(int32_t number) { return static_cast<size_t>(number); }
+size_t index_of(int32_t number) { return static_cast<size_t>(number); }
 
 // Which nodes a node needs, and which need it.
 struct Dependencies {
@@ -20,13 +20,13 @@ struct Dependencies {
       std::vector<int32_t>& needed = before[node];
       for (const Argument& argument : graph.nodes()[node].args) {
         argument.for_each_ref([&](int32_t value) {
-          const int32_t producer = graph.values()[at(value)].producer;
+          const int32_t producer = graph.values()[index_of(value)].producer;
           if (producer >= 0) needed.push_back(producer);
         });
       }
       std::sort(needed.begin(), needed.end());
       needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
-      for (const int32_t producer : needed) after[at(producer)].push_back(static_cast<int32_t>(node));
+      for (const int32_t producer : needed) after[index_of(producer)].push_back(static_cast<int32_t>(node));
     }
   }
   size_t size() const { return before.size(); }
@@ -45,7 +45,8 @@ class Components {
       : after_(units), index_(units, -1), low_(units, -1), component_(units, -1) {
     for (size_t node = 0; node < dependencies.size(); ++node) {
       for (const int32_t next : dependencies.after[node]) {
-        if (unit_of[at(next)] != unit_of[node]) after_[at(unit_of[node])].push_back(unit_of[at(next)]);
+        if (unit_of[index_of(next)] != unit_of[node])
+          after_[index_of(unit_of[node])].push_back(unit_of[index_of(next)]);
       }
     }
     for (size_t unit = 0; unit < units; ++unit) {
@@ -53,7 +54,7 @@ class Components {
     }
   }
 
-  int32_t of(int32_t unit) const { return component_[at(unit)]; }
+  int32_t of(int32_t unit) const { return component_[index_of(unit)]; }
   // How many units each has.
   const std::vector<int32_t>& sizes() const { return sizes_; }
 
@@ -64,7 +65,7 @@ class Components {
   };
 
   void enter(int32_t unit) {
-    index_[at(unit)] = low_[at(unit)] = next_index_++;
+    index_[index_of(unit)] = low_[index_of(unit)] = next_index_++;
     open_.push_back(unit);
     frames_.push_back({unit, 0});
   }
@@ -73,19 +74,20 @@ class Components {
     enter(root);
     while (!frames_.empty()) {
       const int32_t unit = frames_.back().unit;
-      if (frames_.back().next < after_[at(unit)].size()) {
-        const int32_t next = after_[at(unit)][frames_.back().next++];
-        if (index_[at(next)] < 0) {
+      if (frames_.back().next < after_[index_of(unit)].size()) {
+        const int32_t next = after_[index_of(unit)][frames_.back().next++];
+        if (index_[index_of(next)] < 0) {
           enter(next);
-        } else if (component_[at(next)] < 0) {
-          low_[at(unit)] = std::min(low_[at(unit)], index_[at(next)]);
+        } else if (component_[index_of(next)] < 0) {
+          low_[index_of(unit)] = std::min(low_[index_of(unit)], index_[index_of(next)]);
         }
         continue;
       }
       frames_.pop_back();
       if (!frames_.empty())
-        low_[at(frames_.back().unit)] = std::min(low_[at(frames_.back().unit)], low_[at(unit)]);
-      if (low_[at(unit)] == index_[at(unit)]) close(unit);
+        low_[index_of(frames_.back().unit)] =
+            std::min(low_[index_of(frames_.back().unit)], low_[index_of(unit)]);
+      if (low_[index_of(unit)] == index_[index_of(unit)]) close(unit);
     }
   }
 
@@ -96,7 +98,7 @@ class Components {
     do {
       unit = open_.back();
       open_.pop_back();
-      component_[at(unit)] = component;
+      component_[index_of(unit)] = component;
       ++sizes_.back();
     } while (unit != root);
   }
@@ -124,8 +126,8 @@ std::vector<int32_t> find_levels(const Dependencies& dependencies, const std::ve
     level[node] = label[node] < 0 ? -1 : 0;
     for (const int32_t before : dependencies.before[node]) {
       if (!counts(before, static_cast<int32_t>(node))) continue;
-      const bool enters = label[node] >= 0 && label[at(before)] != label[node];
-      level[node] = std::max(level[node], level[at(before)] + (enters ? 1 : 0));
+      const bool enters = label[node] >= 0 && label[index_of(before)] != label[node];
+      level[node] = std::max(level[node], level[index_of(before)] + (enters ? 1 : 0));
     }
   }
   return level;
@@ -134,8 +136,8 @@ std::vector<int32_t> find_levels(const Dependencies& dependencies, const std::ve
 // ---- the result ----
 
 // The nodes of one label and one level, in the order in which they begin; those of label -1 are in none.
-std::vector<std::vector<int32_t>> collect(const std::vector<int32_t>& label,
-                                          const std::vector<int32_t>& level) {
+std::vector<std::vector<int32_t>> collect_groups(const std::vector<int32_t>& label,
+                                                 const std::vector<int32_t>& level) {
   std::unordered_map<uint64_t, size_t> numbers;
   std::vector<std::vector<int32_t>> groups;
   for (size_t node = 0; node < label.size(); ++node) {
@@ -150,7 +152,7 @@ std::vector<std::vector<int32_t>> collect(const std::vector<int32_t>& label,
 
 int64_t count_computing(const std::vector<int32_t>& group, std::span<const Candidate> candidates) {
   return std::count_if(group.begin(), group.end(),
-                       [&](int32_t node) { return !candidates[at(node)].is_view; });
+                       [&](int32_t node) { return !candidates[index_of(node)].is_view; });
 }
 
 // "" if the group is worth an engine.
@@ -171,7 +173,7 @@ void dissolve_small(Groups& result, std::span<const Candidate> candidates, int64
     if (why.empty()) {
       kept.push_back(std::move(group));
     } else {
-      for (const int32_t node : group) result.why[at(node)] = why;
+      for (const int32_t node : group) result.why[index_of(node)] = why;
     }
   }
   result.groups = std::move(kept);
@@ -188,7 +190,7 @@ class Ordering {
     make_units();
     count_needed();
     for (size_t unit = 0; unit < members_.size(); ++unit) {
-      if (missing_[unit] == 0) ready_.push({members_[unit].front(), static_cast<int32_t>(unit)});
+      if (missing_[unit] == 0) ready_.emplace(members_[unit].front(), static_cast<int32_t>(unit));
     }
     size_t done = 0;
     std::vector<std::vector<int32_t>> ordered;
@@ -205,7 +207,7 @@ class Ordering {
   void make_units() {
     members_ = result_.groups;
     for (size_t group = 0; group < members_.size(); ++group) {
-      for (const int32_t node : members_[group]) unit_of_[at(node)] = static_cast<int32_t>(group);
+      for (const int32_t node : members_[group]) unit_of_[index_of(node)] = static_cast<int32_t>(group);
     }
     for (size_t node = 0; node < unit_of_.size(); ++node) {
       if (unit_of_[node] >= 0) continue;
@@ -216,30 +218,31 @@ class Ordering {
 
   void count_needed() {
     missing_.assign(members_.size(), 0);
-    for_each_edge([this](int32_t, int32_t to) { ++missing_[at(to)]; });
+    for_each_edge([this](int32_t, int32_t to) { ++missing_[index_of(to)]; });
   }
 
   void for_each_edge(const std::function<void(int32_t, int32_t)>& visit) const {
     for (size_t node = 0; node < unit_of_.size(); ++node) {
       for (const int32_t next : dependencies_.after[node]) {
-        if (unit_of_[at(next)] != unit_of_[node]) visit(unit_of_[node], unit_of_[at(next)]);
+        if (unit_of_[index_of(next)] != unit_of_[node]) visit(unit_of_[node], unit_of_[index_of(next)]);
       }
     }
   }
 
   void take(int32_t unit, std::vector<std::vector<int32_t>>& ordered) {
-    if (at(unit) < result_.groups.size()) {
+    if (index_of(unit) < result_.groups.size()) {
       result_.steps.push_back({static_cast<int32_t>(ordered.size()), -1});
-      for (const int32_t node : members_[at(unit)])
-        result_.group_of[at(node)] = static_cast<int32_t>(ordered.size());
-      ordered.push_back(members_[at(unit)]);
+      for (const int32_t node : members_[index_of(unit)])
+        result_.group_of[index_of(node)] = static_cast<int32_t>(ordered.size());
+      ordered.push_back(members_[index_of(unit)]);
     } else {
-      result_.steps.push_back({-1, members_[at(unit)].front()});
+      result_.steps.push_back({-1, members_[index_of(unit)].front()});
     }
-    for (const int32_t node : members_[at(unit)]) {
-      for (const int32_t next : dependencies_.after[at(node)]) {
-        const int32_t other = unit_of_[at(next)];
-        if (other != unit && --missing_[at(other)] == 0) ready_.push({members_[at(other)].front(), other});
+    for (const int32_t node : members_[index_of(unit)]) {
+      for (const int32_t next : dependencies_.after[index_of(node)]) {
+        const int32_t other = unit_of_[index_of(next)];
+        if (other != unit && --missing_[index_of(other)] == 0)
+          ready_.emplace(members_[index_of(other)].front(), other);
       }
     }
   }
@@ -253,7 +256,7 @@ class Ordering {
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
 };
 
-Groups start(const Graph& graph, std::span<const Candidate> candidates) {
+Groups start_groups(const Graph& graph, std::span<const Candidate> candidates) {
   if (candidates.size() != graph.nodes().size()) {
     throw GraphError(
         say("there are ", candidates.size(), " candidates for ", graph.nodes().size(), " nodes"));
@@ -264,8 +267,8 @@ Groups start(const Graph& graph, std::span<const Candidate> candidates) {
   return result;
 }
 
-void finish(Groups& result, const Dependencies& dependencies, std::span<const Candidate> candidates,
-            int64_t min_nodes) {
+void finish_groups(Groups& result, const Dependencies& dependencies, std::span<const Candidate> candidates,
+                   int64_t min_nodes) {
   dissolve_small(result, candidates, min_nodes);
   Ordering(dependencies, result).run();
 }
@@ -277,20 +280,20 @@ void finish(Groups& result, const Dependencies& dependencies, std::span<const Ca
 void fill_up(std::vector<int32_t>& level, const Dependencies& dependencies,
              std::span<const Candidate> candidates, int64_t min_nodes) {
   const int32_t last = level.empty() ? -1 : *std::max_element(level.begin(), level.end());
-  std::vector<int64_t> computing(at(last + 1));
+  std::vector<int64_t> computing(index_of(last + 1));
   for (size_t node = 0; node < level.size(); ++node) {
-    if (candidates[node].may_compile && !candidates[node].is_view) ++computing[at(level[node])];
+    if (candidates[node].may_compile && !candidates[node].is_view) ++computing[index_of(level[node])];
   }
-  std::vector<int32_t> next_large(at(last + 1), -1);
+  std::vector<int32_t> next_large(index_of(last + 1), -1);
   for (int32_t n = last - 1; n >= 0; --n) {
-    next_large[at(n)] =
-        computing[at(n + 1)] >= std::max<int64_t>(min_nodes, 1) ? n + 1 : next_large[at(n + 1)];
+    next_large[index_of(n)] =
+        computing[index_of(n + 1)] >= std::max<int64_t>(min_nodes, 1) ? n + 1 : next_large[index_of(n + 1)];
   }
   for (size_t node = level.size(); node-- > 0;) {
     if (!candidates[node].may_compile) continue;
-    if (computing[at(level[node])] >= std::max<int64_t>(min_nodes, 1)) continue;
-    const int32_t target = next_large[at(level[node])];
-    const auto is_early = [&](int32_t after) { return level[at(after)] < target; };
+    if (computing[index_of(level[node])] >= std::max<int64_t>(min_nodes, 1)) continue;
+    const int32_t target = next_large[index_of(level[node])];
+    const auto is_early = [&](int32_t after) { return level[index_of(after)] < target; };
     const std::vector<int32_t>& after = dependencies.after[node];
     if (target >= 0 && std::none_of(after.begin(), after.end(), is_early)) level[node] = target;
   }
@@ -299,7 +302,7 @@ void fill_up(std::vector<int32_t>& level, const Dependencies& dependencies,
 }  // namespace
 
 Groups group_nodes(const Graph& graph, std::span<const Candidate> candidates, int64_t min_nodes) {
-  Groups result = start(graph, candidates);
+  Groups result = start_groups(graph, candidates);
   const Dependencies dependencies(graph);
   std::vector<int32_t> label(candidates.size());
   for (size_t node = 0; node < label.size(); ++node) {
@@ -308,8 +311,8 @@ Groups group_nodes(const Graph& graph, std::span<const Candidate> candidates, in
   }
   std::vector<int32_t> level = find_levels(dependencies, label, [](int32_t, int32_t) { return true; });
   fill_up(level, dependencies, candidates, min_nodes);
-  result.groups = collect(label, level);
-  finish(result, dependencies, candidates, min_nodes);
+  result.groups = collect_groups(label, level);
+  finish_groups(result, dependencies, candidates, min_nodes);
   return result;
 }
 
@@ -360,7 +363,7 @@ void Partition::check() const {
 Groups group_nodes(const Graph& graph, const Partition& partition, std::span<const Candidate> candidates,
                    int64_t min_nodes) {
   partition.check();
-  Groups result = start(graph, candidates);
+  Groups result = start_groups(graph, candidates);
   const Dependencies dependencies(graph);
   std::vector<int32_t> label(candidates.size());
   std::vector<int32_t> unit_of(candidates.size());
@@ -376,17 +379,17 @@ Groups group_nodes(const Graph& graph, const Partition& partition, std::span<con
   }
 
   // What stands in no circle stays as it is.
-  const Components components(dependencies, unit_of, at(unit_count));
-  const auto component_of = [&](int32_t node) { return components.of(unit_of[at(node)]); };
+  const Components components(dependencies, unit_of, index_of(unit_count));
+  const auto component_of = [&](int32_t node) { return components.of(unit_of[index_of(node)]); };
   const auto counts = [&](int32_t before, int32_t node) {
     return component_of(before) == component_of(node);
   };
   std::vector<int32_t> level = find_levels(dependencies, label, counts);
   for (size_t i = 0; i < level.size(); ++i) {
-    if (components.sizes()[at(component_of(static_cast<int32_t>(i)))] == 1) level[i] = 0;
+    if (components.sizes()[index_of(component_of(static_cast<int32_t>(i)))] == 1) level[i] = 0;
   }
-  result.groups = collect(label, level);
-  finish(result, dependencies, candidates, min_nodes);
+  result.groups = collect_groups(label, level);
+  finish_groups(result, dependencies, candidates, min_nodes);
   return result;
 }
 

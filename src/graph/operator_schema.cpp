@@ -55,7 +55,7 @@ std::string_view parameter_name(std::string_view item) {
   return begin == 0 ? std::string_view() : declared.substr(begin);
 }
 
-[[noreturn]] void refuse(std::string_view schema, std::string_view why) {
+[[noreturn]] void refuse_schema(std::string_view schema, std::string_view why) {
   throw GraphError(say("'", schema, "' is no schema of an operator: ", why));
 }
 
@@ -67,15 +67,15 @@ void read_parameters(Operator& op, std::string_view list) {
       continue;
     }
     const std::string_view name = parameter_name(item);
-    if (name.empty()) refuse(op.schema, say("its argument '", item, "' has no name"));
+    if (name.empty()) refuse_schema(op.schema, say("its argument '", item, "' has no name"));
     op.parameters.push_back({std::string(name), is_keyword_only});
   }
 }
 
 size_t count_results(std::string_view schema, std::string_view results) {
-  if (results.empty()) refuse(schema, "it has no results; none are written '-> ()'");
+  if (results.empty()) refuse_schema(schema, "it has no results; none are written '-> ()'");
   if (results.front() != '(') return 1;
-  if (results.back() != ')') refuse(schema, "its results do not end");
+  if (results.back() != ')') refuse_schema(schema, "its results do not end");
   return split_list(results.substr(1, results.size() - 2)).size();
 }
 
@@ -84,23 +84,23 @@ size_t count_results(std::string_view schema, std::string_view results) {
 Operator read_operator(std::string schema, int32_t place) {
   if (place < -1) throw GraphError(say("place ", place, " is in no list of schemas"));
   if (schema.find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos) {
-    refuse("", "it is more than one line");
+    refuse_schema("", "it is more than one line");
   }
   Operator op{.schema = std::move(schema), .place = place, .name = {}, .parameters = {}};
   const std::string_view text = op.schema;
   const size_t open = text.find('(');
-  if (open == std::string_view::npos) refuse(text, "it has no list of arguments");
+  if (open == std::string_view::npos) refuse_schema(text, "it has no list of arguments");
   op.name = text.substr(0, open);
   const auto is_fitting = [](char c) { return is_name_character(c) || c == '.' || c == ':'; };
   if (op.name.find("::") == std::string::npos || !std::all_of(op.name.begin(), op.name.end(), is_fitting)) {
-    refuse(text, "its name is not of the form namespace::name");
+    refuse_schema(text, "its name is not of the form namespace::name");
   }
   const std::string_view list = text.substr(open);
   const size_t close = find_outside(list, ')');
-  if (close == std::string_view::npos) refuse(text, "its list of arguments does not end");
+  if (close == std::string_view::npos) refuse_schema(text, "its list of arguments does not end");
   read_parameters(op, list.substr(1, close - 1));
   const std::string_view arrow = trimmed(list.substr(close + 1));
-  if (!arrow.starts_with("->")) refuse(text, "it has no '->' behind its arguments");
+  if (!arrow.starts_with("->")) refuse_schema(text, "it has no '->' behind its arguments");
   op.result_count = count_results(text, trimmed(arrow.substr(2)));
   return op;
 }

@@ -8,7 +8,7 @@ namespace {
 const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 template <class T>
-uint32_t count_of(const std::vector<T>& list) {
+uint32_t length_of(const std::vector<T>& list) {
   return static_cast<uint32_t>(list.size());
 }
 
@@ -41,7 +41,7 @@ plug_tensor view_of_constant(const Value& value) {
           .dtype = value.type.dtype,
           .ndim = static_cast<int32_t>(value.type.sizes.size()),
           .sizes = array_of(value.type.sizes),
-          .strides = array_of(*value.type.strides),
+          .strides = array_of(strides_of(value.type)),
           .flags = 0,
           .layout = 0,
           .extra = nullptr};
@@ -67,11 +67,11 @@ PlugView::PlugView(const Graph& graph) : bytes_(canonical_bytes(graph)) {
   value_pointers_ = pointers_to(values_);
   node_pointers_ = pointers_to(nodes_);
   view_ = {.size = sizeof(plug_graph),
-           .symbol_count = count_of(symbols_),
-           .value_count = count_of(values_),
-           .node_count = count_of(nodes_),
-           .input_count = count_of(inputs_),
-           .output_count = count_of(outputs_),
+           .symbol_count = length_of(symbols_),
+           .value_count = length_of(values_),
+           .node_count = length_of(nodes_),
+           .input_count = length_of(inputs_),
+           .output_count = length_of(outputs_),
            .symbols = symbol_pointers_.data(),
            .values = value_pointers_.data(),
            .nodes = node_pointers_.data(),
@@ -94,7 +94,7 @@ void PlugView::add_value(const Value& value, bool has_strides) {
                      .dtype = value.type.dtype,
                      .ndim = static_cast<int32_t>(value.type.sizes.size()),
                      .sizes = array_of(value.type.sizes),
-                     .strides = has_strides ? array_of(*value.type.strides) : nullptr,
+                     .strides = has_strides ? array_of(strides_of(value.type)) : nullptr,
                      .data = data,
                      .name = text_or_null(value.name)});
 }
@@ -110,8 +110,8 @@ void PlugView::add_node(const Graph& graph, const Node& node) {
                     .schema = called.schema.c_str(),
                     .args = lists_.back().data(),
                     .results = node.results.data(),
-                    .arg_count = count_of(node.args),
-                    .result_count = count_of(node.results),
+                    .arg_count = length_of(node.args),
+                    .result_count = length_of(node.results),
                     .source = text_or_null(node.source)});
 }
 
@@ -128,20 +128,20 @@ plug_value PlugView::view_of(const Argument& argument) {
     view.count = static_cast<uint32_t>(text->size());
     view.as.str = text->c_str();
   } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&argument.payload())) {
-    view.count = count_of(*ints);
+    view.count = length_of(*ints);
     view.as.ints = ints->data();
   } else if (const auto* floats = std::get_if<std::vector<double>>(&argument.payload())) {
-    view.count = count_of(*floats);
+    view.count = length_of(*floats);
     view.as.floats = floats->data();
   } else if (const auto* bools = std::get_if<std::vector<uint8_t>>(&argument.payload())) {
-    view.count = count_of(*bools);
+    view.count = length_of(*bools);
     view.as.bools = bools->data();
   } else if (const auto* items = std::get_if<std::vector<Argument>>(&argument.payload())) {
     std::vector<plug_value> list;
     list.reserve(items->size());
     for (const Argument& item : *items) list.push_back(view_of(item));
     lists_.push_back(std::move(list));
-    view.count = count_of(*items);
+    view.count = length_of(*items);
     view.as.values = lists_.back().data();
   }
   return view;

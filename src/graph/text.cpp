@@ -1,5 +1,6 @@
 #include "graph/text.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -45,7 +46,7 @@ constexpr std::pair<plug_dtype, std::string_view> kDtypeNames[] = {
 
 std::string hex_text(uint64_t number) {
   std::array<char, 16> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
   return say("0x", std::string_view(digits.data(), end));
 }
 
@@ -55,7 +56,7 @@ std::string float_text(double number) {
   if (std::isnan(number)) return bits == kPlainNan ? "nan" : say("nan(", hex_text(bits), ")");
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
   std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   std::string text(digits.data(), end);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";  // 2.0 is not 2
   return text;
@@ -80,7 +81,7 @@ std::string escaped(std::string_view text, bool is_quoted) {
   return result;
 }
 
-std::string quoted(std::string_view text) { return say("\"", escaped(text, true), "\""); }
+std::string in_quotes(std::string_view text) { return say("\"", escaped(text, true), "\""); }
 
 std::string base64_text(const uint8_t* data, uint64_t bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -97,11 +98,8 @@ std::string base64_text(const uint8_t* data, uint64_t bytes) {
 
 bool is_word(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  if (text.empty() || !is_letter(text.front())) return false;
-  for (const char c : text) {
-    if (!is_letter(c) && (c < '0' || c > '9')) return false;
-  }
-  return true;
+  const auto fits = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), fits);
 }
 
 class GraphWriter {
@@ -164,7 +162,7 @@ class GraphWriter {
     const Value& value = value_of(number);
     std::string text = label(number) + ": " + type_text(value.type);
     if ((value.flags & PLUG_GRAPH_WEIGHT) != 0) text += " weight";
-    if (!value.name.empty() && label(number) != "%" + value.name) text += " " + quoted(value.name);
+    if (!value.name.empty() && label(number) != "%" + value.name) text += " " + in_quotes(value.name);
     return text;
   }
 
@@ -179,7 +177,7 @@ class GraphWriter {
     for (size_t i = 0; i < graph_.symbols().size(); ++i) {
       const Symbol& symbol = graph_.symbols()[i];
       text_ += say("symbol s", i, " in ", symbol.min, "..", symbol.max, ", hint ", symbol.hint);
-      text_ += symbol.text.empty() ? "\n" : say(", ", quoted(symbol.text), "\n");
+      text_ += symbol.text.empty() ? "\n" : say(", ", in_quotes(symbol.text), "\n");
     }
     for (const Operator& op : graph_.operators()) {
       text_ += say("operator ", op.is_bound() ? std::to_string(op.place) : "-", " ", op.schema, "\n");
@@ -272,7 +270,7 @@ class GraphWriter {
         const auto& parts = argument.as<std::vector<double>>();
         return say("complex(", float_text(parts[0]), ", ", float_text(parts[1]), ")");
       }
-      case PLUG_VALUE_STR: return quoted(argument.as<std::string>());
+      case PLUG_VALUE_STR: return in_quotes(argument.as<std::string>());
       case PLUG_VALUE_DTYPE: return dtype_text(static_cast<plug_dtype>(argument.as<uint64_t>()));
       case PLUG_VALUE_LAYOUT: return say("layout(", argument.as<int64_t>(), ")");
       case PLUG_VALUE_FORMAT: return format_text(argument.as<int64_t>());

@@ -79,7 +79,9 @@ void TextCursor::need(std::string_view what) {
 std::string_view TextCursor::take_word(std::string_view also) {
   skip_space();
   const size_t begin = at_;
-  while (at_ < text_.size() && (is_word_character(text_[at_]) || also.find(text_[at_]) != also.npos)) ++at_;
+  while (at_ < text_.size() &&
+         (is_word_character(text_[at_]) || also.find(text_[at_]) != std::string_view::npos))
+    ++at_;
   return text_.substr(begin, at_ - begin);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -126,6 +127,7 @@ class GraphReader {
     std::string name;
     TensorType type;
     bool is_weight = false;
+    bool is_used = true;  // else it is '_'
     size_t place = 0;
   };
 
@@ -239,14 +241,10 @@ class GraphReader {
 
   void read_statement() {
     const size_t place = (cursor_.skip_space(), cursor_.place());
-    std::vector<std::optional<Declared>> results;
+    std::vector<Declared> results;
     if (cursor_.peek() == '%' || is_unused_result()) {
       do {
-        if (cursor_.take_keyword("_")) {
-          results.emplace_back();
-        } else {
-          results.push_back(read_declared());
-        }
+        results.push_back(cursor_.take_keyword("_") ? Declared{.is_used = false} : read_declared());
       } while (cursor_.take(","));
       cursor_.need("=");
       if (cursor_.take_keyword("constant")) return read_constant(results);
@@ -265,9 +263,11 @@ class GraphReader {
       cursor_.refuse_at(declared.place, say("%", declared.label, " is no input, and no weight"));
   }
 
-  void read_constant(std::vector<std::optional<Declared>>& results) {
-    if (results.size() != 1 || !results[0]) cursor_.refuse("a constant is one value with a name or a number");
-    Declared& declared = *results[0];
+  void read_constant(std::vector<Declared>& results) {
+    if (results.size() != 1 || !results[0].is_used) {
+      cursor_.refuse("a constant is one value with a name or a number");
+    }
+    Declared& declared = results[0];
     refuse_weight(declared);
     std::shared_ptr<const Constant> content = read_content(declared);
     const int32_t value = build_at(declared.place, [&] {
@@ -322,26 +322,27 @@ class GraphReader {
   }
 
   std::vector<Argument> read_args(const Operator& op, size_t place) {
-    std::vector<std::optional<Argument>> given(op.parameters.size());
+    std::vector<Argument> args(op.parameters.size());
+    std::vector<bool> is_given(args.size());
     size_t next = 0;
     cursor_.need("(");
     while (!cursor_.take(")")) {
       if (next > 0) cursor_.need(",");
       const size_t here = (cursor_.skip_space(), cursor_.place());
       const size_t index = read_keyword(op).value_or(next);
-      if (index >= given.size()) {
+      if (index >= args.size()) {
         cursor_.refuse_at(here, say(op.name, " has no argument of this name, or fewer than ", next + 1));
       }
-      if (given[index])
+      if (is_given[index])
         cursor_.refuse_at(here, say("argument '", op.parameters[index].name, "' is there twice"));
-      given[index] = read_argument(0);
+      args[index] = read_argument(0);
+      is_given[index] = true;
       ++next;
     }
-    std::vector<Argument> args;
-    for (size_t i = 0; i < given.size(); ++i) {
-      if (!given[i])
-        cursor_.refuse_at(place, say("argument '", op.parameters[i].name, "' of ", op.name, " is missing"));
-      args.push_back(std::move(*given[i]));
+    const auto missing = std::find(is_given.begin(), is_given.end(), false);
+    if (missing != is_given.end()) {
+      const std::string& name = op.parameters[static_cast<size_t>(missing - is_given.begin())].name;
+      cursor_.refuse_at(place, say("argument '", name, "' of ", op.name, " is missing"));
     }
     return args;
   }
@@ -359,23 +360,23 @@ class GraphReader {
     return op.parameters.size();
   }
 
-  void read_node(size_t place, std::vector<std::optional<Declared>>& results) {
+  void read_node(size_t place, std::vector<Declared>& results) {
     const int32_t op = read_called();
     std::vector<Argument> args = read_args(graph_.operators()[static_cast<size_t>(op)], place);
     std::string source = cursor_.take_comment();
     std::vector<std::optional<TensorType>> types;
-    for (std::optional<Declared>& result : results) {
-      if (result) refuse_weight(*result);
-      types.push_back(result ? std::optional(std::move(result->type)) : std::nullopt);
+    for (Declared& result : results) {
+      refuse_weight(result);
+      types.push_back(result.is_used ? std::optional(std::move(result.type)) : std::nullopt);
     }
     const int32_t node = build_at(
         place, [&] { return graph_.add_node(op, std::move(args), std::move(types), std::move(source)); });
     for (size_t i = 0; i < results.size(); ++i) {
-      if (!results[i]) continue;
+      if (!results[i].is_used) continue;
       const int32_t value = graph_.nodes()[static_cast<size_t>(node)].results[i];
-      build_at(place, [&] { graph_.set_name(value, std::move(results[i]->name)); });
-      if (!values_.emplace(results[i]->label, value).second) {
-        cursor_.refuse_at(results[i]->place, say("%", results[i]->label, " is there twice"));
+      build_at(place, [&] { graph_.set_name(value, std::move(results[i].name)); });
+      if (!values_.emplace(results[i].label, value).second) {
+        cursor_.refuse_at(results[i].place, say("%", results[i].label, " is there twice"));
       }
     }
   }

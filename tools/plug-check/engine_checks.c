@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "compilers.h"
 
@@ -227,17 +229,31 @@ static void write_saved(void *context, const void *data, uint64_t n) {
   saved->bytes += n;
 }
 
+/* Bytes in front of memory that nobody may read, so that a load that does is found. */
+struct guarded {
+  unsigned char *map, *data;
+  size_t map_bytes;
+};
+
+static struct guarded guard(const void *data, uint64_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + 15) / 16 * 16;
+  struct guarded guarded = {.map_bytes = (room + page - 1) / page * page + page};
+  guarded.map = mmap(NULL, guarded.map_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (guarded.map == MAP_FAILED) fail("there is no memory left");
+  mprotect(guarded.map + guarded.map_bytes - page, page, PROT_NONE);
+  guarded.data = guarded.map + guarded.map_bytes - page - room;
+  if (bytes > 0) memcpy(guarded.data, data, bytes);
+  return guarded;
+}
+
 /* NULL: declined. */
 static plug_engine load(const void *data, uint64_t bytes, const char *what) {
   plug_engine engine = NULL;
-  unsigned char *copy =
-      malloc(bytes + 1); /* of its own, so that reading behind is seen */
-  if (!copy) fail("there is no memory left");
-  if (bytes > 0) memcpy(copy, data, bytes);
+  const struct guarded guarded = guard(data, bytes);
   doing(what);
-  const plug_status status = compiler.engine_load(device, copy, bytes, &engine);
-  memset(copy, 0xdd, bytes);
-  free(copy);
+  const plug_status status = compiler.engine_load(device, guarded.data, bytes, &engine);
+  munmap(guarded.map, guarded.map_bytes);
   well_formed(status, what);
   expect(status == PLUG_OK || status == PLUG_UNSUPPORTED,
          "%s returned: %s; for bytes that it cannot use it is PLUG_UNSUPPORTED", what,

@@ -204,9 +204,9 @@ INLINE double x_exp_down(double x) { return __builtin_exp(x); }
   p = fma_(p, z, -5.39414436e-2f);
   p = fma_(p, z, 1.33331671e-1f);
   p = fma_(p, z, -3.33333313e-1f);
-  const float near = fma_(p * z, x, x);
-  const float e = x_exp_down(-2.0f * size), far = __builtin_copysignf((1.0f - e) / (1.0f + e), x);
-  return size < 0.625f ? near : far;
+  const float near = fma_(p * z, size, size);
+  const float e = x_exp_down(-2.0f * size), far = (1.0f - e) / (1.0f + e);
+  return __builtin_copysignf(size < 0.625f ? near : far, x);
 }
 )" SIM_LIBM_F64(tanh)},
     {"x_erf(", R"(INLINE float x_erf(float x) {
@@ -216,7 +216,7 @@ INLINE double x_exp_down(double x) { return __builtin_exp(x); }
   p = fma_(p, z, -2.68577076e-2f);
   p = fma_(p, z, 1.12836644e-1f);
   p = fma_(p, z, -3.76126319e-1f);
-  const float near = fma_(fma_(p, z, 0.128379226f), x, x);
+  const float near = fma_(fma_(p, z, 0.128379226f), size, size);
   float q = fma_(t, -6.62505727e-7f, -1.23339141e-5f);
   q = fma_(q, t, 3.84807034e-4f);
   q = fma_(q, t, -4.01346246e-3f);
@@ -225,8 +225,8 @@ INLINE double x_exp_down(double x) { return __builtin_exp(x); }
   q = fma_(q, t, -6.33627236e-1f);
   q = fma_(q, t, -1.12939715f);
   q = fma_(q, t, 1.53389759e-4f);
-  const float far = __builtin_copysignf(1.0f - x_exp_down(q), x);
-  return size < 0.95f ? near : far;
+  const float far = 1.0f - x_exp_down(q);
+  return __builtin_copysignf(size < 0.95f ? near : far, x);
 }
 )" SIM_LIBM_F64(erf)},
     {"x_sigmoid(", R"(INLINE float x_sigmoid(float x) {
