@@ -11,7 +11,7 @@ struct verdict {
   atomic_int claims; /* several threads or processes may fail at once: the first counts */
   char state;
   char has_device; /* whether the plugin is one */
-  char reason[1024];
+  char reason[4096];
   char doing[256];
 };
 
