@@ -21,7 +21,6 @@ namespace {
 using compile::Compiler;
 using compile::EngineGroup;
 using graph::Argument;
-using graph::Graph;
 using Extents = std::vector<int64_t>;
 
 const Compiler& compiler_of(DeviceIndex device) {
@@ -48,8 +47,8 @@ Argument argument_of(const py::handle& given) {
   if (kind == "int") return Argument::integer(py::cast<int64_t>(content));
   if (kind == "float") return Argument::number(py::cast<double>(content));
   if (kind == "complex") {
-    const auto number = py::cast<std::complex<double>>(content);
-    return Argument::complex(number.real(), number.imag());
+    const Py_complex number = PyComplex_AsCComplex(content.ptr());
+    return Argument::complex(number.real, number.imag);
   }
   if (kind == "str") return Argument::text(py::cast<std::string>(content));
   if (kind == "dtype") return Argument::dtype(plug_dtype_of(py::cast<at::ScalarType>(content)));
@@ -76,13 +75,13 @@ std::shared_ptr<const graph::Constant> content_of(const at::Tensor& tensor) {
       host.nbytes());
 }
 
-graph::TensorType type_of(at::ScalarType dtype, Extents sizes, std::optional<Extents> strides) {
+graph::TensorType tensor_type(at::ScalarType dtype, Extents sizes, std::optional<Extents> strides) {
   return {plug_dtype_of(dtype), std::move(sizes), std::move(strides)};
 }
 
 using ResultType = std::tuple<at::ScalarType, Extents, std::optional<Extents>>;
 
-std::vector<int32_t> add_node(Graph& graph, const std::string& schema, int32_t place, const py::list& args,
+std::vector<int32_t> add_node(graph::Graph& graph, const std::string& schema, int32_t place, const py::list& args,
                               const std::vector<std::optional<ResultType>>& results,
                               const std::string& source) {
   std::vector<Argument> arguments;
@@ -90,21 +89,21 @@ std::vector<int32_t> add_node(Graph& graph, const std::string& schema, int32_t p
   std::vector<std::optional<graph::TensorType>> types;
   for (const auto& result : results) {
     types.emplace_back();
-    if (result) types.back() = type_of(std::get<0>(*result), std::get<1>(*result), std::get<2>(*result));
+    if (result) types.back() = tensor_type(std::get<0>(*result), std::get<1>(*result), std::get<2>(*result));
   }
   const int32_t node =
       graph.add_node(graph.add_operator(schema, place), std::move(arguments), std::move(types), source);
   return graph.nodes()[static_cast<size_t>(node)].results;
 }
 
-void set_outputs(Graph& graph, const std::vector<std::pair<int32_t, int32_t>>& given) {
+void set_outputs(graph::Graph& graph, const std::vector<std::pair<int32_t, int32_t>>& given) {
   std::vector<graph::Output> outputs;
   for (const auto& [value, updates] : given) outputs.push_back({value, updates});
   graph.set_outputs(std::move(outputs));
 }
 
 // Groups as Python has them: the nodes of each, why others are in none, and the steps to run in.
-py::dict group(const Graph& graph, DeviceIndex device,
+py::dict group(const graph::Graph& graph, DeviceIndex device,
                const std::vector<std::tuple<bool, bool, std::string>>& candidates, int64_t min_nodes) {
   std::vector<graph::Candidate> known;
   for (const auto& [may_compile, is_view, why] : candidates) known.push_back({may_compile, is_view, why});
@@ -120,7 +119,7 @@ py::dict group(const Graph& graph, DeviceIndex device,
   return found;
 }
 
-py::tuple extract(const Graph& graph, const std::vector<int32_t>& nodes) {
+py::tuple extract(const graph::Graph& graph, const std::vector<int32_t>& nodes) {
   graph::Extracted found = graph::Extractor(graph).extract(nodes);
   std::vector<int32_t> updates;
   for (const graph::Output& output : found.graph.outputs()) updates.push_back(output.updates);
@@ -156,7 +155,7 @@ py::dict describe_compiler(DeviceIndex device) {
   return found;
 }
 
-std::shared_ptr<EngineGroup> make_group(DeviceIndex device, Graph graph, std::vector<std::string> options,
+std::shared_ptr<EngineGroup> make_group(DeviceIndex device, graph::Graph graph, std::vector<std::string> options,
                                         size_t engines, bool in_background, std::string directory,
                                         std::vector<std::optional<Extents>> strides) {
   return std::make_shared<EngineGroup>(
@@ -201,27 +200,27 @@ void bind_compile(py::module_& module) {
     const py::gil_scoped_release no_gil;
     compile::end_compilations(std::chrono::milliseconds(1500));
   });
-  py::class_<Graph>(module, "Graph")
+  py::class_<graph::Graph>(module, "Graph")
       .def(py::init<>())
       .def(py::init([](const std::string& text) { return graph::from_text(text); }))
-      .def("add_symbol", [](Graph& self, int64_t min, int64_t max, int64_t hint,
+      .def("add_symbol", [](graph::Graph& self, int64_t min, int64_t max, int64_t hint,
                             const std::string& text) { return self.add_symbol({min, max, hint, text}); })
       .def("add_input",
-           [](Graph& self, at::ScalarType dtype, Extents sizes, Extents strides, const std::string& name,
+           [](graph::Graph& self, at::ScalarType dtype, Extents sizes, Extents strides, const std::string& name,
               bool is_weight) {
-             return self.add_input(type_of(dtype, std::move(sizes), std::move(strides)), name, is_weight);
+             return self.add_input(tensor_type(dtype, std::move(sizes), std::move(strides)), name, is_weight);
            })
       .def("add_constant",
-           [](Graph& self, const at::Tensor& tensor, const std::string& name) {
+           [](graph::Graph& self, const at::Tensor& tensor, const std::string& name) {
              return self.add_constant(plug_dtype_of(tensor.scalar_type()), tensor.sizes().vec(),
                                       content_of(tensor), name);
            })
       .def("add_node", add_node)
       .def("set_outputs", set_outputs)
-      .def("set_flags", &Graph::set_flags)
+      .def("set_flags", &graph::Graph::set_flags)
       .def("group", group)
       .def("extract", extract)
-      .def_property_readonly("node_count", [](const Graph& self) { return self.nodes().size(); })
+      .def_property_readonly("node_count", [](const graph::Graph& self) { return self.nodes().size(); })
       .def("__str__", graph::to_text);
   py::class_<EngineGroup, std::shared_ptr<EngineGroup>>(module, "EngineGroup")
       .def(py::init(&make_group))

@@ -4,8 +4,6 @@
 #ifndef TORCHPLUG_TESTS_OWN_OPERATORS_H
 #define TORCHPLUG_TESTS_OWN_OPERATORS_H
 
-#include <math.h>
-
 #include "base.h"
 
 /* How often `prepare` and `forget` were called, for tests. */
@@ -295,9 +293,9 @@ static void forget_something(void *state) {
   if (!state) abort();
 }
 
-static plug_status exp_in_place(const plug_call *call) {
+static plug_status invert_in_place(const plug_call *call) {
   const plug_tensor *x = res(call, 0);
-  for (int64_t i = 0; i < count_of(x); i++) data_of(x)[i] = expf(data_of(x)[i]);
+  for (int64_t i = 0; i < count_of(x); i++) data_of(x)[i] = 1 / data_of(x)[i];
   return PLUG_OK;
 }
 
@@ -438,10 +436,11 @@ static const plug_kernel own_operators[] = {
      .shapes = "x",
      .prepare = prepare_nothing,
      .forget = forget_something},
-    {.schema = NAME "::exp_(Tensor(a!) x) -> Tensor(a!)",
-     .fn = exp_in_place,
+    {.schema = NAME "::invert_(Tensor(a!) x) -> Tensor(a!)",
+     .fn = invert_in_place,
      .accepts = PLUG_ACCEPTS_HOST,
-     .gradient = "x: aten::mul.Tensor(grad, result)"},
+     .gradient =
+         "x: aten::neg(aten::mul.Tensor(aten::mul.Tensor(grad, result), result))"},
     {.schema = NAME "::columns(Tensor x) -> Tensor",
      .fn = columns,
      .accepts = PLUG_ACCEPTS_HOST,

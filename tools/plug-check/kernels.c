@@ -442,7 +442,7 @@ static void random_numbers(void) {
 
 /* Which were not tried, and why. */
 struct untried {
-  char words[900];
+  char words[3600];
   size_t length;
   int more; /* for which there is no room */
 };
@@ -471,7 +471,7 @@ static const char *call_everywhere(const plug_kernel *kernel,
 
 static void own(void) {
   static struct untried untried;
-  static char words[1000];
+  static char words[sizeof untried.words + 64];
   char others[32] = "";
   int called = 0;
   need_kernels();

@@ -11,7 +11,7 @@ struct verdict {
   atomic_int claims; /* several threads or processes may fail at once: the first counts */
   char state;
   char has_device, has_compiler; /* what the plugin is */
-  char reason[1024];
+  char reason[4096];
   char doing[256];
 };
 
