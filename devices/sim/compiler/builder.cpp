@@ -215,6 +215,10 @@ std::optional<Tensor> Builder::reduced_in_parts(Fold fold, const Tensor& tensor,
 
 Tensor Builder::realised(const Tensor& tensor) {
   if (tensor.expr->kind == Expr::Kind::kLoad && tensor.expr->args.empty()) return tensor;
+  return copied(tensor);
+}
+
+Tensor Builder::copied(const Tensor& tensor) {
   const int buffer = scratch(tensor.type, tensor.sizes);
   store(tensor, buffer, {0, program_.buffers[static_cast<std::size_t>(buffer)].strides}, false);
   return load(buffer);

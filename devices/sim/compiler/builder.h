@@ -63,6 +63,7 @@ class Builder {
                 bool by_columns = false);
   // The value in memory, or as it is if it lies there.
   Tensor realised(const Tensor& tensor);
+  Tensor copied(const Tensor& tensor);
   int scratch(Type type, const Shape& sizes);
   Tensor load(int buffer);
   // Writes all of the tensor into the buffer's elements [offset + strides].

@@ -11,10 +11,12 @@ namespace {
 
 using Dims = std::vector<std::size_t>;
 
-// In memory where computing it for each product would cost.
+// In memory, in the type that is computed with: each element is used many times.
 Tensor cheap(Node& n, const Tensor& tensor) {
-  constexpr int kCheap = 4;
-  return tensor.expr->cost > kCheap ? n.b.realised(tensor) : tensor;
+  const bool is_loaded = tensor.expr->kind == Expr::Kind::kLoad && tensor.expr->args.empty();
+  if (is_loaded && n.b.program().buffers[static_cast<std::size_t>(tensor.expr->buffer)].type == computed(tensor.type))
+    return tensor;
+  return n.b.copied({computed(tensor.type), tensor.sizes, tensor.expr});
 }
 
 Tensor swapped(Node& n, const Tensor& self) {

@@ -192,7 +192,7 @@ class GraphLowering {
       updates.push_back(std::move(update));
     }
     for (Update& update : updates) {
-      if (must_be_kept(update, updates)) update.value = copied(update.value);
+      if (must_be_kept(update, updates)) update.value = builder_.copied(update.value);
     }
     for (const Update& update : updates) {
       if (!write_in_place(update)) store_update(update);
@@ -224,12 +224,6 @@ class GraphLowering {
       if (!sizes[d].is(1) && !(a.coefs[d] == b.coefs[d])) return false;
     }
     return a.offset == b.offset;
-  }
-
-  Tensor copied(const Tensor& tensor) {
-    const int buffer = builder_.scratch(tensor.type, tensor.sizes);
-    builder_.store(tensor, buffer, {0, program_.buffers[static_cast<std::size_t>(buffer)].strides}, false);
-    return builder_.load(buffer);
   }
 
   void store_update(const Update& update) {

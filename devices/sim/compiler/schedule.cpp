@@ -61,6 +61,24 @@ bool folds_columns(const Stage& stage) {
   return stage.by_columns || (columns > 0 && columns >= rows);
 }
 
+bool is_at_least(const Poly& size, std::int64_t least) { return !size.number() || *size.number() >= least; }
+
+// Sums of products of elements of two matrices in memory, of which there are enough for blocks of them.
+bool is_product(const Program& program, const Stage& stage) {
+  const std::size_t rank = stage.kept.size();
+  const bool is_sum = stage.fold == Fold::kSum && stage.reduced.size() == 1 && rank >= 2 &&
+                      stage.value->kind == Expr::Kind::kApply && stage.value->text == "($0 * $1)";
+  if (!is_sum || !is_at_least(stage.kept[rank - 2], 4) || !is_at_least(stage.kept[rank - 1], 8)) return false;
+  for (const Expr* load : stage.value->args) {
+    const bool is_plain = load->kind == Expr::Kind::kLoad && load->args.empty() && is_real(load->type) &&
+                          program.buffers[static_cast<std::size_t>(load->buffer)].type == load->type;
+    if (!is_plain) return false;
+  }
+  const Affine &left = stage.value->args[0]->place, &right = stage.value->args[1]->place;
+  return left.coefs[rank - 1].is(0) && right.coefs[rank - 2].is(0) && !left.coefs[rank - 2].is(0) &&
+         !right.coefs[rank - 1].is(0);
+}
+
 class Scheduler {
  public:
   explicit Scheduler(Program& program) : program_(program) { made_.lives.resize(program.buffers.size()); }
@@ -98,6 +116,7 @@ class Scheduler {
     if (stage.kind == Stage::Kind::kRandom) return append(Kind::kRandom, std::move(stage));
     stage = *reshaped(program_.pool, stage, without_ones(stage.kept), without_ones(stage.reduced));
     if (stage.kind == Stage::Kind::kScatter) return append(Kind::kScatter, std::move(stage));
+    if (is_product(program_, stage)) return append(Kind::kProduct, merged_rows(stage));
     const Kind kind = folds_columns(stage) ? Kind::kColumns : Kind::kRows;
     const int earliest = earliest_nest(stage);
     for (int n = static_cast<int>(made_.nests.size()) - 1; n >= std::max(earliest, 0); --n) {
@@ -107,12 +126,28 @@ class Scheduler {
     append(kind, std::move(stage));
   }
 
+  // Rows of several matrices as those of one, where they lie so.
+  Stage merged_rows(Stage stage) {
+    while (stage.kept.size() > 2) {
+      Shape kept = stage.kept;
+      kept[kept.size() - 3] = kept[kept.size() - 3] * kept[kept.size() - 2];
+      kept.erase(kept.end() - 2);
+      auto merged = reshaped(program_.pool, stage, kept, stage.reduced);
+      if (!merged) break;
+      stage = std::move(*merged);
+    }
+    return stage;
+  }
+
   void append(Kind kind, Stage stage) {
     Nest nest;
     nest.kind = kind;
     if (kind == Kind::kColumns) {
       nest.outer.assign(stage.kept.begin(), stage.kept.end() - 1);
       nest.inner = {stage.kept.back()};
+      nest.reduced = stage.reduced;
+    } else if (kind == Kind::kProduct) {
+      nest.outer = stage.kept;
       nest.reduced = stage.reduced;
     } else {
       nest.outer = stage.kept;
@@ -243,7 +278,7 @@ class Scheduler {
   // ---- Fewer dims. ----
 
   void finish(Nest& nest) {
-    if (nest.kind == Kind::kRandom || nest.kind == Kind::kScatter) return;
+    if (nest.kind != Kind::kRows && nest.kind != Kind::kColumns) return;
     if (nest.kind == Kind::kRows && !nest.is_split && !nest.outer.empty()) {
       order(nest);
       while (merge(nest, nest.outer, 0)) continue;

@@ -13,6 +13,7 @@ struct Nest {
   enum class Kind {
     kRows,     // for each outer index: passes over the inner ones, of which folds make one value
     kColumns,  // for each outer index and block of the one inner dim: folds over `reduced`, side by side
+    kProduct,  // one stage: products of matrices, [batch..., M, N] kept and [K] reduced; outer is what is kept
     kScatter,  // one stage, in order
     kRandom    // one stage
   };
