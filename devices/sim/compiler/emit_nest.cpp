@@ -176,6 +176,8 @@ class NestEmitter {
     for (const Expr* arg : expr->args) args.push_back(value(arg));
     if (expr->kind == Kind::kApply) return replaced(expr->text, args);
     if (expr->kind == Kind::kPosition) return sum(expr->place, false) + " + " + sum(expr->place, true);
+    if (const auto found = turned_.find(expr); found != turned_.end())
+      return loaded(buffer(expr->buffer).type, found->second);
     std::string index = sum(expr->place, true);
     for (std::size_t k = 0; k < args.size(); ++k) index += " + " + args[k] + "*" + expr->steps[k].text();
     return loaded(buffer(expr->buffer).type, pointer(expr->buffer, expr->place, false) + "[" + index + "]");
@@ -277,34 +279,107 @@ class NestEmitter {
     for (std::size_t d = 0; d < rank; ++d) variables_.push_back((is_inner(d) ? "i" : "o") + std::to_string(d));
     find_steps();
     find_temps();
+    if (const int across = crossed_dim(); across >= 0) return emit_tiles(code, static_cast<std::size_t>(across));
     code.rows = is_flat ? nest_.inner[0].text() : product(nest_.outer).text();
-    code.grain = grain(is_flat);
+    code.grain = grain(is_flat ? Poly(1) : product(nest_.inner));
     code.bytes = temp_bytes_;
-    if (!is_flat) open_rows();
-    for (int pass = 0; pass < passes_; ++pass) emit_pass(pass, is_flat);
-    if (!is_flat) close();
+    if (is_flat) return emit_passes("begin", "end");
+    open_rows();
+    emit_passes("0", nest_.inner.empty() ? "0" : nest_.inner.back().text());
+    close();
   }
 
-  std::string grain(bool is_flat) const {
+  void emit_passes(const std::string& first, const std::string& end) {
+    first_ = first;
+    end_ = end;
+    for (int pass = 0; pass < passes_; ++pass) emit_pass(pass);
+  }
+
+  // An outer dim along which something lies one behind the other that does not so along the inner one; -1 if
+  // there is none. Blocks of both dims use all of each line of the cache then.
+  int crossed_dim() const {
+    if (nest_.is_split || nest_.inner.size() != 1 || nest_.outer.empty()) return -1;
+    std::vector<Affine> places;
+    for (const Step& step : steps_) {
+      places.push_back(step.stage.place);
+      for (const Expr* load : loads_of(step.stage.value)) places.push_back(load->place);
+    }
+    for (const Affine& place : places) {
+      const Poly& along = place.coefs[nest_.outer.size()];
+      for (std::size_t d = 0; d < nest_.outer.size() && !along.is(0) && !along.is(1); ++d) {
+        if (place.coefs[d].is(1)) return static_cast<int>(d);
+      }
+    }
+    return -1;
+  }
+
+  void emit_tiles(NestCode& code, std::size_t across) {
+    const std::string height = nest_.outer[across].text(), width = nest_.inner[0].text(), tiles = "((" + height + "+15)/16)";
+    Poly rest = 1;
+    for (std::size_t d = 0; d < nest_.outer.size(); ++d) rest = d == across ? rest : rest * nest_.outer[d];
+    code.rows = rest.text() + "*" + tiles;
+    code.grain = grain(nest_.inner[0] * Poly(16));
+    code.bytes = "0";
+    open("for (int64_t row = begin; row < end; ++row)");
+    line("int64_t left = row / " + tiles + "; (void)left;");
+    line("const int64_t top = row % " + tiles + " * 16, bottom = top + 16 < " + height + " ? top + 16 : " + height + ";");
+    for (std::size_t d = nest_.outer.size(); d-- > 0;) {
+      if (d != across) decode(d);
+    }
+    open("for (int64_t first = 0; first < " + width + "; first += 64)");
+    line("const int64_t last = first + 64 < " + width + " ? first + 64 : " + width + ";");
+    const std::string o = variables_[across];
+    for (const Step& step : steps_) {
+      for (const Expr* load : loads_of(step.stage.value)) turn(*load, across);
+    }
+    open("for (int64_t " + o + " = top; " + o + " < bottom; ++" + o + ")");
+    emit_passes("first", "last");
+    close();
+    close();
+    close();
+  }
+
+  // Brings a block of what lies across into the order of the loops: each line of the cache is read once.
+  void turn(const Expr& load, std::size_t across) {
+    const Poly& along = load.place.coefs[nest_.outer.size()];
+    const bool lies_across = load.args.empty() && load.place.coefs[across].is(1) && !along.is(0) && !along.is(1);
+    if (!lies_across || turned_.count(&load) != 0) return;
+    const std::string name = "q" + std::to_string(turned_.size()), type = memory_name(buffer(load.buffer).type);
+    const std::string &o = variables_[across], &i = variables_[nest_.outer.size()];
+    Affine row = load.place;
+    row.coefs[across] = 0;
+    line(type + " " + name + "[16*64];");
+    open("");
+    line("const " + type + "* const from = (const " + type + "*)" + address(load.buffer) + " + (" + sum(row, false) + ");");
+    line("for (int64_t " + i + " = first; " + i + " < last; ++" + i + ")");
+    line("  for (int64_t " + o + " = top; " + o + " < bottom; ++" + o + ") " + name + "[(" + o + "-top)*64 + " + i + "-first] = from[" + o +
+         " + " + sum(row, true) + "];");
+    close();
+    turned_[&load] = name + "[(" + o + "-top)*64 + " + i + "-first]";
+  }
+
+  void decode(std::size_t d) {
+    line("const int64_t o" + std::to_string(d) + " = left % " + nest_.outer[d].text() + "; left /= " + nest_.outer[d].text() + ";");
+  }
+
+  // Of rows of so many elements.
+  std::string grain(const Poly& each) const {
     constexpr int kWork = 100'000;  // about instructions of one element after the other
     int cost = 0;
     for (const Step& step : steps_) cost += std::min(step.stage.value->cost + 1, 400);
     const int elements = std::max(1, kWork / std::max(cost, 2));
-    if (is_flat) return std::to_string(elements) + "L";
-    return "x_grain(" + std::to_string(elements) + "L, " + product(nest_.inner).text() + ")";
+    return "x_grain(" + std::to_string(elements) + "L, " + each.text() + ")";
   }
 
   void open_rows() {
     open("for (int64_t row = begin; row < end; ++row)");
     if (nest_.outer.size() == 1) return line("const int64_t o0 = row;");
     line("int64_t left = row; (void)left;");
-    for (std::size_t d = nest_.outer.size(); d-- > 1;) {
-      line("const int64_t o" + std::to_string(d) + " = left % " + nest_.outer[d].text() + "; left /= " + nest_.outer[d].text() + ";");
-    }
+    for (std::size_t d = nest_.outer.size(); d-- > 1;) decode(d);
     if (!nest_.outer.empty()) line("const int64_t o0 = left;");
   }
 
-  void emit_pass(int pass, bool is_flat) {
+  void emit_pass(int pass) {
     inner_names_.clear();
     std::string writes, clauses;
     for (const Step& step : steps_) {
@@ -316,7 +391,7 @@ class NestEmitter {
       }
     }
     flush(row_code_);
-    if (!inner_code_.empty() || !writes.empty()) emit_loops(writes, clauses, is_flat);
+    if (!inner_code_.empty() || !writes.empty()) emit_loops(writes, clauses);
     for (const Expr* expr : filled_now_) temps_[expr].is_filled = true;
     filled_now_.clear();
     for (const Step& step : steps_) {
@@ -335,13 +410,13 @@ class NestEmitter {
     clauses += " reduction(" + fold.clause + (is_named ? "_" + std::string(value_name(type)) : "") + ":" + sum + ")";
   }
 
-  void emit_loops(std::string& writes, const std::string& clauses, bool is_flat) {
+  void emit_loops(std::string& writes, const std::string& clauses) {
     const std::size_t first = nest_.outer.size(), count = nest_.inner.size();
     for (std::size_t d = 0; d < count; ++d) {
       const std::string& i = variables_[first + d];
-      if (d + 1 == count) line("#pragma omp simd" + clauses);
-      open(is_flat ? "for (int64_t " + i + " = begin; " + i + " < end; ++" + i + ")"
-                   : "for (int64_t " + i + " = 0; " + i + " < " + nest_.inner[d].text() + "; ++" + i + ")");
+      const bool is_last = d + 1 == count;
+      if (is_last) line("#pragma omp simd" + clauses);
+      open("for (int64_t " + i + " = " + (is_last ? first_ : "0") + "; " + i + " < " + (is_last ? end_ : nest_.inner[d].text()) + "; ++" + i + ")");
     }
     flush(inner_code_);
     flush(writes);
@@ -376,8 +451,7 @@ class NestEmitter {
     open("for (int64_t row = begin; row < end; ++row)");
     line("int64_t left = row / " + blocks + "; (void)left;");
     line("const int64_t from = row % " + blocks + " * 256, most = " + width + ", to = from + 256 < most ? from + 256 : most;");
-    for (std::size_t d = nest_.outer.size(); d-- > 0;)
-      line("const int64_t o" + std::to_string(d) + " = left % " + nest_.outer[d].text() + "; left /= " + nest_.outer[d].text() + ";");
+    for (std::size_t d = nest_.outer.size(); d-- > 0;) decode(d);
     for (const Nest::Item& item : nest_.items) open_column(item.stage);
     std::string writes;
     for (const Nest::Item& item : nest_.items) {
@@ -436,8 +510,7 @@ class NestEmitter {
     line("const int64_t from = row % " + blocks + " * 64, most = " + width + " - from; int64_t left = row / " + blocks + "; (void)left;");
     for (std::size_t d = 0; d < rank; ++d) variables_.push_back(d + 2 < rank ? "o" + std::to_string(d) : "0");
     variables_.emplace_back("0");
-    for (std::size_t d = rank - 2; d-- > 0;)
-      line("const int64_t o" + std::to_string(d) + " = left % " + nest_.outer[d].text() + "; left /= " + nest_.outer[d].text() + ";");
+    for (std::size_t d = rank - 2; d-- > 0;) decode(d);
     const Expr &a = *stage.value->args[0], &b = *stage.value->args[1];
     const auto at = [&](const Affine& place, std::size_t d) { return "(" + place.coefs[d].text() + ")"; };
     const std::string left = pointer(a.buffer, without_last(a.place), false), right = pointer(b.buffer, without_last(b.place), false);
@@ -521,6 +594,7 @@ class NestEmitter {
   const MemoryPlan& plan_;
   const Nest& nest_;
   std::string out_, row_code_, inner_code_, temp_bytes_ = "0";
+  std::string first_, end_;  // of the innermost loop
   int depth_ = 1, names_ = 0, passes_ = 1;
   std::vector<std::string> variables_;
   std::vector<Step> steps_;
@@ -530,6 +604,7 @@ class NestEmitter {
   std::map<const Expr*, bool> varies_;
   std::map<const Expr*, std::string> inner_names_, row_names_;
   std::map<const Expr*, Temp> temps_;
+  std::map<const Expr*, std::string> turned_;  // where a block of it lies
   std::vector<const Expr*> filled_now_;
 };
 
