@@ -125,7 +125,8 @@ plug_compiler make_compiler(const Options& options) {
       .size = sizeof(plug_compiler),
       .schema_count = static_cast<std::uint32_t>(schemas().size()),
       .schemas = schemas().data(),
-      .flags = std::uint64_t{PLUG_COMPILER_STRIDED} | PLUG_COMPILER_UPDATES | (takes_symbols ? PLUG_COMPILER_SYMBOLS : 0),
+      .flags = std::uint64_t{PLUG_COMPILER_STRIDED} | PLUG_COMPILER_UPDATES |
+               (takes_symbols ? PLUG_COMPILER_SYMBOLS : 0),
       .compile = compile,
       .run = run,
       .engine_destroy = engine_destroy,

@@ -41,8 +41,9 @@ INLINE int64_t x_grain(int64_t elements, int64_t each) { return each >= elements
 )";
 
 // Of a name that float64 and float32 share: libm's.
-#define SIM_LIBM(name)                                                        \
-  "INLINE float x_" #name "(float x) { return __builtin_" #name "f(x); }\n"  \
+#define SIM_LIBM(name)                                          \
+  "INLINE float x_" #name "(float x) { return __builtin_" #name \
+  "f(x); }\n"                                                   \
   "INLINE double x_" #name "(double x) { return __builtin_" #name "(x); }\n"
 #define SIM_LIBM_F64(name) "INLINE double x_" #name "(double x) { return __builtin_" #name "(x); }\n"
 
@@ -96,7 +97,8 @@ template <> bool limit<bool>(bool most) { return most; }
 )"},
     {"x_max(", "template <class T> INLINE T x_max(T a, T b) { return a > b || a != a ? a : b; }\n"},
     {"x_min(", "template <class T> INLINE T x_min(T a, T b) { return a < b || a != a ? a : b; }\n"},
-    {"most_", R"(#pragma omp declare reduction(most_float : float : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__builtin_inff())
+    {"most_",
+     R"(#pragma omp declare reduction(most_float : float : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__builtin_inff())
 #pragma omp declare reduction(most_double : double : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__builtin_inf())
 #pragma omp declare reduction(most_int64_t : int64_t : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__INT64_MAX__ - 1)
 #pragma omp declare reduction(most_int32_t : int32_t : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__INT32_MAX__ - 1)
@@ -105,7 +107,8 @@ template <> bool limit<bool>(bool most) { return most; }
 #pragma omp declare reduction(most_uint8_t : uint8_t : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = 0)
 #pragma omp declare reduction(most_bool : int : omp_out = omp_out | omp_in) initializer(omp_priv = 0)
 )"},
-    {"least_", R"(#pragma omp declare reduction(least_float : float : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __builtin_inff())
+    {"least_",
+     R"(#pragma omp declare reduction(least_float : float : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __builtin_inff())
 #pragma omp declare reduction(least_double : double : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __builtin_inf())
 #pragma omp declare reduction(least_int64_t : int64_t : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __INT64_MAX__)
 #pragma omp declare reduction(least_int32_t : int32_t : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __INT32_MAX__)
@@ -147,7 +150,8 @@ INLINE Exp exp_parts_(float x) {
   return e.p * float_((uint32_t)(half + 127) << 23) * float_((uint32_t)(whole - half + 127) << 23);
 }
 )" SIM_LIBM_F64(exp)},
-    // For what is not above 0: a power of two is added to the exponent, and the rest of a very small one follows.
+    // For what is not above 0: a power of two is added to the exponent, and the rest of a very small one
+    // follows.
     {"x_exp_down(", R"(INLINE float x_exp_down(float x) {
   const Exp e = exp_parts_(x < -104.0f ? -104.0f : x);
   const bool is_low = x < -44.0f;
@@ -244,7 +248,9 @@ INLINE double x_sigmoid(double x) {
   return y * (1 + x * (1 - y));
 }
 )"},
-    {"x_gelu(", "template <class T> INLINE T x_gelu(T x) { return x * (T)0.5 * (1 + x_erf(x * (T)0.70710678118654752440)); }\n"},
+    {"x_gelu(",
+     "template <class T> INLINE T x_gelu(T x) { return x * (T)0.5 * (1 + x_erf(x * "
+     "(T)0.70710678118654752440)); }\n"},
     {"x_gelu_slope(", R"(template <class T> INLINE T x_gelu_slope(T x) {
   const T cdf = (T)0.5 * (1 + x_erf(x * (T)0.70710678118654752440));
   return cdf + x * x_exp_down(x * x * (T)-0.5) * (T)0.39894228040143267794;

@@ -242,7 +242,8 @@ class Scheduler {
 
   std::optional<Stage> fitted(const Stage& stage, const Shape& kept, const Shape& reduced) {
     if (stage.kept == kept && stage.reduced == reduced) return stage;
-    const bool holds_as_many = product(stage.kept) == product(kept) && product(stage.reduced) == product(reduced);
+    const bool holds_as_many =
+        product(stage.kept) == product(kept) && product(stage.reduced) == product(reduced);
     if (!holds_as_many) return std::nullopt;
     return reshaped(program_.pool, stage, kept, reduced);
   }
@@ -267,8 +268,9 @@ class Scheduler {
       const bool is_value_of_row = item.is_row || item.stage.fold != Fold::kNone;
       if (item.stage.is_part || (is_row && !is_value_of_row)) return false;
       for (const Expr* load : loads_of(stage.value)) {
-        const bool is_same = load->buffer != item.stage.buffer ||
-                             (load->args.empty() && padded(load->place, rank) == padded(item.stage.place, rank));
+        const bool is_same =
+            load->buffer != item.stage.buffer ||
+            (load->args.empty() && padded(load->place, rank) == padded(item.stage.place, rank));
         if (!is_same) return false;
       }
     }
@@ -358,9 +360,11 @@ class Scheduler {
         if (life.first < 0) life.first = n;
         life.last = std::max(life.last, n);
         const Buffer& buffer = program_.buffers[static_cast<std::size_t>(item.stage.buffer)];
-        if (buffer.origin == Buffer::Origin::kOutput || item.stage.kind != Stage::Kind::kLoops || item.stage.is_part)
+        if (buffer.origin == Buffer::Origin::kOutput || item.stage.kind != Stage::Kind::kLoops ||
+            item.stage.is_part)
           life.is_stored = true;
-        std::vector<const Expr*> read = item.stage.value == nullptr ? std::vector<const Expr*>() : loads_of(item.stage.value);
+        std::vector<const Expr*> read =
+            item.stage.value == nullptr ? std::vector<const Expr*>() : loads_of(item.stage.value);
         for (const Expr* position : item.stage.positions) {
           for (const Expr* load : loads_of(position)) read.push_back(load);
         }
