@@ -87,7 +87,7 @@ plug_status engine_info(std::int32_t /*device*/, plug_engine engine, plug_engine
   });
 }
 
-plug_status identity(std::int32_t /*device*/, const char** text) {
+plug_status engine_identity(std::int32_t /*device*/, const char** text) {
   return guarded([&] { *text = build_identity().c_str(); });
 }
 
@@ -131,7 +131,7 @@ plug_compiler make_compiler(const Options& options) {
       .run = run,
       .engine_destroy = engine_destroy,
       .engine_info = engine_info,
-      .identity = identity,
+      .identity = engine_identity,
       .engine_save = engine_save,
       .engine_load = engine_load,
   };
