@@ -325,10 +325,14 @@ Partition::Partition(const Graph& graph)
       is_taken_(graph.nodes().size()) {}
 
 // Through a compiler's own frames no exception can go.
-void Partition::take(void* partition, uint32_t node, int32_t group, const char* why) {
+void Partition::take(void* partition, uint32_t node, int32_t group, const char* why) noexcept {
   auto* self = static_cast<Partition*>(partition);
-  std::string wrong = self->add(node, group, why);
-  if (self->wrong_.empty()) self->wrong_ = std::move(wrong);
+  try {
+    std::string wrong = self->add(node, group, why);
+    if (self->wrong_.empty()) self->wrong_ = std::move(wrong);
+  } catch (const std::exception& error) {
+    self->wrong_ = error.what();
+  }
 }
 
 std::string Partition::add(uint32_t node, int32_t group, const char* why) {

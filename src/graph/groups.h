@@ -37,7 +37,7 @@ class Partition {
   explicit Partition(const Graph& graph);
 
   // For plug_compiler.partition: `partition` is a Partition. What is wrong is kept until check().
-  static void take(void* partition, uint32_t node, int32_t group, const char* why);
+  static void take(void* partition, uint32_t node, int32_t group, const char* why) noexcept;
   // Throws a GraphError if what was taken is none.
   void check() const;
 

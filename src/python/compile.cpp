@@ -200,7 +200,7 @@ void bind_compile(py::module_& module) {
     const py::gil_scoped_release no_gil;
     compile::end_compilations(std::chrono::milliseconds(1500));
   });
-  py::class_<graph::Graph>(module, "Graph")
+  py::class_<graph::Graph>(module, "CompilerGraph")
       .def(py::init<>())
       .def(py::init([](const std::string& text) { return graph::from_text(text); }))
       .def("add_symbol", [](graph::Graph& self, int64_t min, int64_t max, int64_t hint,

@@ -164,6 +164,11 @@ TEST_F(EngineStoreTest, least_recently_used_engines_go_when_there_are_too_many_b
   EXPECT_FALSE(store(limit).load("b").bytes);
   EXPECT_TRUE(store(limit).load("c").bytes);
   EXPECT_TRUE(store(limit).load("d").bytes);
+  for (const fs::path& path : files()) use_at(path, 4000000000);  // by a clock that was wrong
+  ASSERT_EQ(store(limit).save("f", std::string(1000, 'f')), "");
+  EXPECT_TRUE(store(limit).load("f").bytes) << "what was saved just now stays";
+  EXPECT_LE(files().size(), 3u);
+  ASSERT_EQ(store(limit).save("d", std::string(1000, 'd')), "");
   expect_one_line(store(limit).save("e", std::string(4000, 'e')), "more than");
   EXPECT_TRUE(store(limit).load("d").bytes) << "one that never fits drives out none";
 }

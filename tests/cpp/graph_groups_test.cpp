@@ -224,6 +224,13 @@ TEST(CompilersPartition, a_group_that_a_path_leaves_is_split_there_alone) {
   EXPECT_EQ(groups.why[2], "too odd");
 }
 
+TEST(CompilersPartition, a_group_is_split_for_its_own_circle_alone) {
+  // Group 0 is split at node 1, group 1 at node 5; that node 4 comes late because of group 0 splits nothing.
+  const Groups groups = group_as(dag_of({{}, {0}, {1}, {}, {2}, {3, 4}, {5}}), {0, -1, 0, 1, 1, -1, 1});
+  ASSERT_EQ(groups.groups.size(), 4u);
+  EXPECT_EQ(groups.groups[static_cast<size_t>(groups.group_of[4])], (std::vector<int32_t>{3, 4}));
+}
+
 TEST(CompilersPartition, two_groups_that_need_each_other_are_split_though_each_is_convex) {
   // a0 -> b1, b2 -> a3
   const std::vector<std::vector<int32_t>> needs = {{}, {0}, {}, {2}};

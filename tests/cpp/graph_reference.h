@@ -68,7 +68,8 @@ inline Array mapped(Array a, const std::function<double(double)>& f) {
   return a;
 }
 
-inline Array reduced(const Array& a, std::size_t dim, bool keep, double start, const std::function<double(double, double)>& f) {
+inline Array reduced(const Array& a, std::size_t dim, bool keep, double start,
+                     const std::function<double(double, double)>& f) {
   Dims kept = a.sizes;
   kept[dim] = 1;
   Array made{kept, {}};
@@ -85,7 +86,8 @@ inline Array sum_of(const Array& a, std::size_t dim, bool keep) {
   return reduced(a, dim, keep, 0, [](double x, double y) { return x + y; });
 }
 inline Array most_of(const Array& a, std::size_t dim, bool keep) {
-  return reduced(a, dim, keep, -std::numeric_limits<double>::infinity(), [](double x, double y) { return std::max(x, y); });
+  return reduced(a, dim, keep, -std::numeric_limits<double>::infinity(),
+                 [](double x, double y) { return std::max(x, y); });
 }
 
 inline Array softmax_of(const Array& a, std::size_t dim) {

@@ -242,6 +242,22 @@ TEST(CanonicalBytes, which_of_two_equal_constants_is_used_is_not_in_them_but_the
   EXPECT_NE(build(2, true), build(2, false));
 }
 
+TEST(CanonicalBytes, strides_of_inputs_and_outputs_are_in_them_and_those_of_other_values_are_not) {
+  const auto build = [](int64_t of_input, int64_t of_value, int64_t of_output) {
+    const auto strided = [](int64_t stride) { return TensorType{PLUG_F32, {2}, {{stride}}}; };
+    Graph graph;
+    graph.add_input(strided(of_input));
+    const int32_t relu = graph.add_operator(kRelu, 0);
+    graph.add_node(relu, {Argument::ref(0)}, {strided(of_value)});
+    graph.add_node(relu, {Argument::ref(1)}, {strided(of_output)});
+    graph.set_outputs({{2, -1}});
+    return canonical_bytes(graph);
+  };
+  EXPECT_NE(build(1, 1, 1), build(2, 1, 1));
+  EXPECT_EQ(build(1, 1, 1), build(1, 2, 1));
+  EXPECT_NE(build(1, 1, 1), build(1, 1, 2));
+}
+
 TEST(CanonicalBytes, the_order_of_symbols_is_in_them_since_runs_are_given_them_in_order) {
   const auto build = [](int32_t symbol) {
     Graph graph;

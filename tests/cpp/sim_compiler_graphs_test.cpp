@@ -1,5 +1,5 @@
-// Random graphs through sim's compiler, against a reference in float64: with fixed sizes and with symbols, each
-// of which is run for several sizes, 0 and 1 among them.
+// Random graphs through sim's compiler, against a reference in float64: with fixed sizes and with symbols,
+// each of which is run for several sizes, 0 and 1 among them.
 
 #include <random>
 
@@ -94,7 +94,8 @@ class RandomGraph {
     }
   }
 
-  void add(const std::string& schema, std::vector<Arg> args, Dims sizes, std::function<Array(const All&)> compute) {
+  void add(const std::string& schema, std::vector<Arg> args, Dims sizes,
+           std::function<Array(const All&)> compute) {
     const int number = graph.node(schema, std::move(args), dtype_, sizes);
     values_.push_back({number, std::move(sizes), std::move(compute), values_.size()});
   }
@@ -118,7 +119,8 @@ class RandomGraph {
     if (!fit(x.sizes, y.sizes)) return;
     std::vector<Arg> args = {ref(x.number), ref(y.number)};
     if (has_alpha) args.push_back(integer_arg(1));
-    add(schema, args, common_sizes(x.sizes, y.sizes), [=](const All& all) { return combined(all[x.place], all[y.place], f); });
+    add(schema, args, common_sizes(x.sizes, y.sizes),
+        [=](const All& all) { return combined(all[x.place], all[y.place], f); });
   }
 
   void add_reduction(bool is_sum) {
@@ -132,15 +134,16 @@ class RandomGraph {
     if (sizes == Dims{1}) return;
     std::vector<Arg> args = {ref(x.number), ints_arg({static_cast<std::int64_t>(dim)}), bool_arg(keep)};
     if (is_sum) args.push_back(none());
-    add(is_sum ? "aten::sum.dim_IntList" : "aten::amax", args, sizes,
-        [=](const All& all) { return is_sum ? sum_of(all[x.place], dim, keep) : most_of(all[x.place], dim, keep); });
+    add(is_sum ? "aten::sum.dim_IntList" : "aten::amax", args, sizes, [=](const All& all) {
+      return is_sum ? sum_of(all[x.place], dim, keep) : most_of(all[x.place], dim, keep);
+    });
   }
 
   void add_softmax() {
     const Value x = pick(2);
     const std::size_t dim = roll(2);
-    add("aten::_softmax", {ref(x.number), integer_arg(static_cast<std::int64_t>(dim)), bool_arg(false)}, x.sizes,
-        [=](const All& all) { return softmax_of(all[x.place], dim); });
+    add("aten::_softmax", {ref(x.number), integer_arg(static_cast<std::int64_t>(dim)), bool_arg(false)},
+        x.sizes, [=](const All& all) { return softmax_of(all[x.place], dim); });
   }
 
   void add_transpose() {
@@ -163,13 +166,16 @@ class RandomGraph {
     const Value x = pick(2), y = pick(2);
     if (x.sizes != y.sizes || x.sizes[0] < 0) return;
     const std::int64_t rows = x.sizes[0];
-    const int both = graph.node("aten::cat", {refs_arg({x.number, y.number}), integer_arg(0)}, dtype_, {2 * rows, x.sizes[1]});
+    const int both = graph.node("aten::cat", {refs_arg({x.number, y.number}), integer_arg(0)}, dtype_,
+                                {2 * rows, x.sizes[1]});
     const std::int64_t from = roll(static_cast<std::uint32_t>(rows) + 1);
-    add("aten::slice.Tensor", {ref(both), integer_arg(0), integer_arg(from), integer_arg(from + rows), integer_arg(1)}, x.sizes,
+    add("aten::slice.Tensor",
+        {ref(both), integer_arg(0), integer_arg(from), integer_arg(from + rows), integer_arg(1)}, x.sizes,
         [=](const All& all) {
           const Array whole = joined(all[x.place], all[y.place], 0);
           const std::int64_t width = whole.sizes[1];
-          return Array{all[x.place].sizes, {whole.data.begin() + from * width, whole.data.begin() + (from + rows) * width}};
+          return Array{all[x.place].sizes,
+                       {whole.data.begin() + from * width, whole.data.begin() + (from + rows) * width}};
         });
   }
 
@@ -214,7 +220,8 @@ void check(RandomGraph& made, Compiled& engine, const Dims& symbols, double near
   const std::vector<Content> got = engine.run(inputs, symbols);
   const std::vector<Array> wanted = made.evaluate(inputs, symbols);
   ASSERT_EQ(got.size(), wanted.size());
-  for (std::size_t o = 0; o < got.size(); ++o) expect_same(got[o], wanted[o], near, what + ", output " + std::to_string(o));
+  for (std::size_t o = 0; o < got.size(); ++o)
+    expect_same(got[o], wanted[o], near, what + ", output " + std::to_string(o));
 }
 
 // How many, for a longer search: SIM_GRAPHS=2000.
@@ -238,8 +245,11 @@ TEST(SimCompilerGraphs, RandomGraphsWithSymbolsServeEverySize) {
     made.graph.symbol(0, 100);
     made.graph.symbol(0, 100);
     Compiled engine(made.graph);
-    for (const Dims& symbols : {Dims{5, 7}, Dims{1, 1}, Dims{1, 33}, Dims{64, 1}, Dims{0, 3}, Dims{3, 0}, Dims{40, 70}}) {
-      check(made, engine, symbols, 1e-9, "seed " + std::to_string(seed) + " sizes " + std::to_string(symbols[0]) + ", " + std::to_string(symbols[1]));
+    for (const Dims& symbols :
+         {Dims{5, 7}, Dims{1, 1}, Dims{1, 33}, Dims{64, 1}, Dims{0, 3}, Dims{3, 0}, Dims{40, 70}}) {
+      check(made, engine, symbols, 1e-9,
+            "seed " + std::to_string(seed) + " sizes " + std::to_string(symbols[0]) + ", " +
+                std::to_string(symbols[1]));
       if (HasFatalFailure()) return;
     }
   }

@@ -13,7 +13,8 @@ using Exact = std::function<long double(long double)>;
 
 // How many float32 lie between two of them; the most there are where one is NaN and the other not.
 std::int64_t steps_between(float a, float b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b) ? 0 : std::numeric_limits<std::int32_t>::max();
+  if (std::isnan(a) || std::isnan(b))
+    return std::isnan(a) && std::isnan(b) ? 0 : std::numeric_limits<std::int32_t>::max();
   const auto place = [](float x) -> std::int64_t {
     const auto bits = std::bit_cast<std::int32_t>(x);
     return bits < 0 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} - bits : bits;
@@ -24,11 +25,38 @@ std::int64_t steps_between(float a, float b) {
 // Everything that is special, and numbers of every size.
 Content telling_floats() {
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  Content made = {0.0, -0.0, 1, -1, 0.5, -0.5, kInf, -kInf, std::numeric_limits<float>::quiet_NaN(),
-                  std::numeric_limits<float>::min(), -std::numeric_limits<float>::min(),
-                  std::numeric_limits<float>::denorm_min(), -std::numeric_limits<float>::denorm_min(),
-                  std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest(),
-                  88.7, 88.72284, 88.8, 89, -87.3, -87.4, -88, -100, -103.9, -104, -110, 9, -9, 20, -20, 4, -4};
+  Content made = {0.0,
+                  -0.0,
+                  1,
+                  -1,
+                  0.5,
+                  -0.5,
+                  kInf,
+                  -kInf,
+                  std::numeric_limits<float>::quiet_NaN(),
+                  std::numeric_limits<float>::min(),
+                  -std::numeric_limits<float>::min(),
+                  std::numeric_limits<float>::denorm_min(),
+                  -std::numeric_limits<float>::denorm_min(),
+                  std::numeric_limits<float>::max(),
+                  std::numeric_limits<float>::lowest(),
+                  88.7,
+                  88.72284,
+                  88.8,
+                  89,
+                  -87.3,
+                  -87.4,
+                  -88,
+                  -100,
+                  -103.9,
+                  -104,
+                  -110,
+                  9,
+                  -9,
+                  20,
+                  -20,
+                  4,
+                  -4};
   for (int exponent = -149; exponent < 128; ++exponent) {
     for (const double mantissa : {1.0, 1.3, 1.9}) {
       made.push_back(static_cast<float>(std::ldexp(mantissa, exponent)));
@@ -110,10 +138,12 @@ TEST(SimCompilerMath, FunctionsOfFloat64AreThoseOfLibm) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto exact = static_cast<double>(functions()[f].exact(inputs[i]));
       const double made = got[f][i];
-      const bool is_same = made == exact || (std::isnan(made) && std::isnan(exact)) ||
-                           std::fabs(made - exact) <= 8 * std::numeric_limits<double>::epsilon() * std::fabs(exact) +
-                                                          std::numeric_limits<double>::denorm_min();
-      ASSERT_TRUE(is_same) << functions()[f].name << " of " << inputs[i] << " is " << made << ", not " << exact;
+      const bool is_same =
+          made == exact || (std::isnan(made) && std::isnan(exact)) ||
+          std::fabs(made - exact) <= 8 * std::numeric_limits<double>::epsilon() * std::fabs(exact) +
+                                         std::numeric_limits<double>::denorm_min();
+      ASSERT_TRUE(is_same) << functions()[f].name << " of " << inputs[i] << " is " << made << ", not "
+                           << exact;
     }
   }
 }
@@ -154,7 +184,8 @@ TEST(SimCompilerMath, ExtremesAndClampsLetNanThrough) {
     const std::vector<Content> got = Compiled(g).run({a, b});
     const auto same = [](const Content& made, const Content& wanted) {
       for (std::size_t i = 0; i < wanted.size(); ++i) {
-        EXPECT_TRUE(made[i] == wanted[i] || (std::isnan(made[i]) && std::isnan(wanted[i]))) << i << ": " << made[i];
+        EXPECT_TRUE(made[i] == wanted[i] || (std::isnan(made[i]) && std::isnan(wanted[i])))
+            << i << ": " << made[i];
       }
     };
     same(got[0], {nan, nan, 2, nan, inf, 0, 5});
@@ -190,7 +221,8 @@ TEST(SimCompilerMath, ConversionsRoundToTheNearestAndTiesToEven) {
   Graph g;
   const int x = g.input(PLUG_F32, {12});
   for (const plug_dtype dtype : {PLUG_BF16, PLUG_F16, PLUG_F64, PLUG_I64, PLUG_I32, PLUG_BOOL}) {
-    g.output(g.node("aten::_to_copy", {ref(x), dtype_arg(dtype), none(), none(), none(), none(), none()}, dtype, {12}));
+    g.output(g.node("aten::_to_copy", {ref(x), dtype_arg(dtype), none(), none(), none(), none(), none()},
+                    dtype, {12}));
   }
   const std::vector<Content> got = Compiled(g).run({values});
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -17,7 +17,8 @@ Content as_floats(Content content) {
 // sigmoid(x + 1) of as many elements, the graph of tests that need any.
 struct SmallGraph {
   Graph g;
-  explicit SmallGraph(std::int64_t count, const GraphPlugin& plugin = GraphPlugin::shared(), double added = 1) : g(plugin) {
+  explicit SmallGraph(std::int64_t count, const GraphPlugin& plugin = GraphPlugin::shared(), double added = 1)
+      : g(plugin) {
     const int x = g.input(PLUG_F32, {count});
     const int sum = g.node("aten::add.Scalar", {ref(x), real_arg(added), integer_arg(1)}, PLUG_F32, {count});
     g.output(g.node("aten::sigmoid", {ref(sum)}, PLUG_F32, {count}));
@@ -51,7 +52,8 @@ TEST(SimCompiler, SettingsThatAreNoneAreRefusedInOneSentence) {
 
 TEST(SimCompiler, ReadsAndWritesTensorsOfAnyStrides) {
   Graph g;
-  const int x = g.input(PLUG_F32, {3, 4}, {1, 3}), y = g.input(PLUG_F32, {3, 4}, {8, 2}), z = g.input(PLUG_F32, {3, 4}, {0, 1});
+  const int x = g.input(PLUG_F32, {3, 4}, {1, 3}), y = g.input(PLUG_F32, {3, 4}, {8, 2}),
+            z = g.input(PLUG_F32, {3, 4}, {0, 1});
   const int a = g.node("aten::add.Tensor", {ref(x), ref(y), integer_arg(1)}, PLUG_F32, {3, 4});
   g.output(g.node("aten::mul.Tensor", {ref(a), ref(z)}, PLUG_F32, {3, 4}), -1, {1, 5});
   Compiled engine(g);
@@ -67,7 +69,9 @@ TEST(SimCompiler, ViewsAreOnlyOtherPlaces) {
   const int x = g.input(PLUG_F32, {4, 6});
   const int view = g.node("aten::view", {ref(x), ints_arg({2, 2, 6})}, PLUG_F32, {2, 2, 6});
   const int turned = g.node("aten::permute", {ref(view), ints_arg({2, 0, 1})}, PLUG_F32, {6, 2, 2});
-  const int part = g.node("aten::slice.Tensor", {ref(turned), integer_arg(0), integer_arg(1), integer_arg(6), integer_arg(2)}, PLUG_F32, {3, 2, 2});
+  const int part = g.node("aten::slice.Tensor",
+                          {ref(turned), integer_arg(0), integer_arg(1), integer_arg(6), integer_arg(2)},
+                          PLUG_F32, {3, 2, 2});
   const int one = g.node("aten::select.int", {ref(part), integer_arg(2), integer_arg(-1)}, PLUG_F32, {3, 2});
   g.output(g.node("aten::neg", {ref(one)}, PLUG_F32, {3, 2}));
   const Content in = as_floats(random_content(24, 5));
@@ -82,21 +86,26 @@ TEST(SimCompiler, ViewsAreOnlyOtherPlaces) {
 TEST(SimCompiler, ANormWithAllThatFollowsIsOneNest) {
   constexpr std::int64_t kRows = 9, kWidth = 50;
   Graph g;
-  const int x = g.input(PLUG_F32, {kRows, kWidth}), w = g.input(PLUG_F32, {kWidth}), b = g.input(PLUG_F32, {kWidth});
-  const auto norm = g.nodes("aten::native_layer_norm", {ref(x), ints_arg({kWidth}), ref(w), ref(b), real_arg(1e-5)},
-                            {{PLUG_F32, {kRows, kWidth}}, {0, {}}, {PLUG_F32, {kRows, 1}}});
+  const int x = g.input(PLUG_F32, {kRows, kWidth}), w = g.input(PLUG_F32, {kWidth}),
+            b = g.input(PLUG_F32, {kWidth});
+  const auto norm =
+      g.nodes("aten::native_layer_norm", {ref(x), ints_arg({kWidth}), ref(w), ref(b), real_arg(1e-5)},
+              {{PLUG_F32, {kRows, kWidth}}, {0, {}}, {PLUG_F32, {kRows, 1}}});
   const int gelu = g.node("aten::gelu", {ref(norm[0]), text_arg("none")}, PLUG_F32, {kRows, kWidth});
-  const int soft = g.node("aten::_softmax", {ref(gelu), integer_arg(-1), bool_arg(false)}, PLUG_F32, {kRows, kWidth});
+  const int soft =
+      g.node("aten::_softmax", {ref(gelu), integer_arg(-1), bool_arg(false)}, PLUG_F32, {kRows, kWidth});
   g.output(g.node("aten::add.Tensor", {ref(soft), ref(x), integer_arg(1)}, PLUG_F32, {kRows, kWidth}));
   g.output(norm[2]);
   Compiled engine(g);
   const Array in{{kRows, kWidth}, as_floats(random_content(kRows * kWidth, 1))};
-  const Array scale{{kWidth}, as_floats(random_content(kWidth, 2))}, shift{{kWidth}, as_floats(random_content(kWidth, 3))};
+  const Array scale{{kWidth}, as_floats(random_content(kWidth, 2))},
+      shift{{kWidth}, as_floats(random_content(kWidth, 3))};
   const std::vector<Content> got = engine.run({in.data, scale.data, shift.data});
   const Array mean = mapped(sum_of(in, 1, true), [](double s) { return s / kWidth; });
   const Array apart = combined(in, mean, [](double v, double m) { return v - m; });
   const Array squares = mapped(apart, [](double v) { return v * v; });
-  const Array rstd = mapped(sum_of(squares, 1, true), [](double s) { return 1 / std::sqrt(s / kWidth + 1e-5); });
+  const Array rstd =
+      mapped(sum_of(squares, 1, true), [](double s) { return 1 / std::sqrt(s / kWidth + 1e-5); });
   const auto times = [](double p, double q) { return p * q; };
   const auto plus = [](double p, double q) { return p + q; };
   const Array normed = combined(combined(combined(apart, rstd, times), scale, times), shift, plus);
@@ -150,7 +159,8 @@ TEST(SimCompiler, AnArgumentIsUpdatedInPlace) {
   Graph g;
   const int mean = g.input(PLUG_F32, {4}), x = g.input(PLUG_F32, {5, 4});
   const int kept = g.node("aten::mul.Scalar", {ref(mean), real_arg(0.5)}, PLUG_F32, {4});
-  const int sum = g.node("aten::sum.dim_IntList", {ref(x), ints_arg({0}), bool_arg(false), none()}, PLUG_F32, {4});
+  const int sum =
+      g.node("aten::sum.dim_IntList", {ref(x), ints_arg({0}), bool_arg(false), none()}, PLUG_F32, {4});
   const int moved = g.node("aten::add.Tensor", {ref(kept), ref(sum), integer_arg(1)}, PLUG_F32, {4});
   g.output(moved, mean);
   g.output(g.node("aten::mul.Tensor", {ref(x), ref(mean)}, PLUG_F32, {5, 4}));  // the old content
@@ -179,10 +189,14 @@ TEST(SimCompiler, AnArgumentTurnedRoundIsNotReadWhileItIsWritten) {
 
 TEST(SimCompiler, AStepOfACacheWritesOnlyThatStep) {
   Graph g;
-  const int cache = g.input(PLUG_F32, {2, 8, 3}), step = g.input(PLUG_F32, {2, 1, 3}), where = g.input(PLUG_I64, {1});
-  const int written = g.node("aten::index_put", {ref(cache), refs_arg({-1, where}), ref(step), bool_arg(false)}, PLUG_F32, {2, 8, 3});
+  const int cache = g.input(PLUG_F32, {2, 8, 3}), step = g.input(PLUG_F32, {2, 1, 3}),
+            where = g.input(PLUG_I64, {1});
+  const int written =
+      g.node("aten::index_put", {ref(cache), refs_arg({-1, where}), ref(step), bool_arg(false)}, PLUG_F32,
+             {2, 8, 3});
   g.output(written, cache);
-  g.output(g.node("aten::sum.dim_IntList", {ref(written), ints_arg({1}), bool_arg(false), none()}, PLUG_F32, {2, 3}));
+  g.output(g.node("aten::sum.dim_IntList", {ref(written), ints_arg({1}), bool_arg(false), none()}, PLUG_F32,
+                  {2, 3}));
   Compiled engine(g);
   const Content old = as_floats(random_content(48, 3)), now = {1, 2, 3, 4, 5, 6};
   const std::vector<Content> got = engine.run({old, now, {5}});
@@ -219,9 +233,9 @@ TEST(SimCompiler, RandomNumbersAreThoseOfTheKernelAndComeBackWithTheSeed) {
 
   DeviceTensor self(plugin, PLUG_F32, {kCount}, {}), result(plugin, PLUG_F32, {kCount}, {});
   const plug_kernels& kernels = *plugin.host().module->kernels;
-  const auto* const kernel = std::find_if(kernels.list, kernels.list + kernels.count, [](const plug_kernel& k) {
-    return std::string(k.schema).starts_with("aten::uniform(");
-  });
+  const auto* const kernel =
+      std::find_if(kernels.list, kernels.list + kernels.count,
+                   [](const plug_kernel& k) { return std::string(k.schema).starts_with("aten::uniform("); });
   ASSERT_NE(kernel, kernels.list + kernels.count);
   const plug_value args[] = {self.value(), real_arg(0).value, real_arg(1).value, none().value};
   plug_value results[] = {result.value()};
@@ -241,7 +255,8 @@ TEST(SimCompiler, DropoutKeepsItsShareAndScalesIt) {
   constexpr std::int64_t kCount = 20000;
   Graph g;
   const int x = g.input(PLUG_F32, {kCount});
-  const auto dropped = g.nodes("aten::native_dropout", {ref(x), real_arg(0.25), bool_arg(true)}, {{PLUG_F32, {kCount}}, {PLUG_BOOL, {kCount}}});
+  const auto dropped = g.nodes("aten::native_dropout", {ref(x), real_arg(0.25), bool_arg(true)},
+                               {{PLUG_F32, {kCount}}, {PLUG_BOOL, {kCount}}});
   g.output(dropped[0]);
   g.output(dropped[1]);
   const Content in(kCount, 3);
@@ -257,7 +272,8 @@ TEST(SimCompiler, DropoutKeepsItsShareAndScalesIt) {
 TEST(SimCompiler, EachNodeThatDrawsHasNumbersOfItsOwn) {
   Graph g;
   const int x = g.input(PLUG_F64, {100});
-  for (int i = 0; i < 2; ++i) g.output(g.node("aten::rand_like", {ref(x), none(), none(), none(), none(), none()}, PLUG_F64, {100}));
+  for (int i = 0; i < 2; ++i)
+    g.output(g.node("aten::rand_like", {ref(x), none(), none(), none(), none(), none()}, PLUG_F64, {100}));
   const std::vector<Content> got = Compiled(g).run({Content(100, 0)});
   EXPECT_NE(got[0], got[1]);
   for (const double u : got[0]) EXPECT_TRUE(u >= 0 && u < 1);
@@ -269,7 +285,9 @@ TEST(SimCompiler, AnIndexOutOfRangeIsReportedAndReadsNothing) {
   GraphPlugin& plugin = GraphPlugin::shared();
   Graph g;
   const int table = g.input(PLUG_F32, {4, 2}), index = g.input(PLUG_I64, {3});
-  g.output(g.node("aten::embedding", {ref(table), ref(index), integer_arg(-1), bool_arg(false), bool_arg(false)}, PLUG_F32, {3, 2}));
+  g.output(g.node("aten::embedding",
+                  {ref(table), ref(index), integer_arg(-1), bool_arg(false), bool_arg(false)}, PLUG_F32,
+                  {3, 2}));
   Compiled engine(g);
   const Content rows = {0, 1, 10, 11, 20, 21, 30, 31};
   EXPECT_EQ(engine.run({rows, {2, 0, 3}}).at(0), (Content{20, 21, 0, 1, 30, 31}));
@@ -319,7 +337,8 @@ TEST(SimCompiler, DamagedEnginesAreNotLoaded) {
     EXPECT_FALSE(last_error.empty());
     return status;
   };
-  for (const std::size_t length : {std::size_t{0}, std::size_t{5}, std::size_t{40}, whole.size() / 2, whole.size() - 1}) {
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{5}, std::size_t{40}, whole.size() / 2, whole.size() - 1}) {
     EXPECT_EQ(load({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}), PLUG_UNSUPPORTED);
   }
   for (std::size_t at = 0; at < whole.size(); at += whole.size() / 97 + 1) {
@@ -346,12 +365,16 @@ class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name)) before_ = before;
-    if (value != nullptr) ::setenv(name, value, 1);
-    else ::unsetenv(name);
+    if (value != nullptr)
+      ::setenv(name, value, 1);
+    else
+      ::unsetenv(name);
   }
   ~Environment() {
-    if (before_.empty()) ::unsetenv(name_);
-    else ::setenv(name_, before_.c_str(), 1);
+    if (before_.empty())
+      ::unsetenv(name_);
+    else
+      ::setenv(name_, before_.c_str(), 1);
   }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
@@ -366,7 +389,8 @@ TEST(SimCompiler, WithoutACompilerItDeclinesInOneSentence) {
   SmallGraph small(4);
   const Compiled engine(small.g);
   EXPECT_EQ(engine.status, PLUG_UNSUPPORTED);
-  EXPECT_EQ(engine.error, "No C++ compiler (c++, g++ or clang++) is in PATH, and CXX names none: install one.");
+  EXPECT_EQ(engine.error,
+            "No C++ compiler (c++, g++ or clang++) is in PATH, and CXX names none: install one.");
 }
 
 TEST(SimCompiler, ACompilerThatIsNotThereIsNamed) {
@@ -386,7 +410,8 @@ TEST(SimCompiler, ACompilerThatFailsIsQuoted) {
 }
 
 TEST(SimCompiler, LeavesNoFilesBehind) {
-  const std::filesystem::path place = std::filesystem::temp_directory_path() / ("sim-compiler-" + std::to_string(::getpid()));
+  const std::filesystem::path place =
+      std::filesystem::temp_directory_path() / ("sim-compiler-" + std::to_string(::getpid()));
   std::filesystem::create_directory(place);
   {
     const Environment temporary("TMPDIR", place.c_str());
@@ -426,7 +451,8 @@ TEST(SimCompiler, FourThreadsCompileAtOnce) {
     threads.emplace_back([t, &right] {
       SmallGraph small(50 + t, GraphPlugin::shared(), t);
       Compiled engine(small.g);
-      if (engine.status == PLUG_OK && engine.text().find(std::to_string(50 + t) + "L") != std::string::npos) ++right;
+      if (engine.status == PLUG_OK && engine.text().find(std::to_string(50 + t) + "L") != std::string::npos)
+        ++right;
     });
   }
   for (std::thread& thread : threads) thread.join();

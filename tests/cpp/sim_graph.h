@@ -1,6 +1,6 @@
 #pragma once
-// Graphs written by hand, and the sim plugin's compiler to compile and run them: tensors go in and come out as
-// float64, whatever their dtype. The host has scratch memory, random numbers and a team of three threads.
+// Graphs written by hand, and the sim plugin's compiler to compile and run them: tensors go in and come out
+// as float64, whatever their dtype. The host has scratch memory, random numbers and a team of three threads.
 
 #include <bit>
 #include <cmath>
@@ -20,7 +20,9 @@ struct GraphHost : FakeHost {
   std::vector<void*> scratch_memory;
   std::vector<std::string> reports;
 
-  static GraphHost& of(const plug_host* host) { return *const_cast<GraphHost*>(static_cast<const GraphHost*>(host)); }
+  static GraphHost& of(const plug_host* host) {
+    return *const_cast<GraphHost*>(static_cast<const GraphHost*>(host));
+  }
 
   explicit GraphHost(Settings given) : FakeHost(std::move(given)) {
     scratch = [](const plug_host* host, const plug_call* call, std::uint64_t bytes, plug_mem* mem) {
@@ -41,7 +43,8 @@ struct GraphHost : FakeHost {
       self.drawn += (draws + 3) / 4 * 4;
       return PLUG_OK;
     };
-    report = [](const plug_host* host, std::int32_t, plug_stream, std::uint64_t, plug_status, const char* message) {
+    report = [](const plug_host* host, std::int32_t, plug_stream, std::uint64_t, plug_status,
+                const char* message) {
       GraphHost& self = of(host);
       const std::lock_guard lock(self.mutex);
       self.reports.emplace_back(message);
@@ -58,14 +61,17 @@ struct GraphHost : FakeHost {
 
 class GraphPlugin {
  public:
-  explicit GraphPlugin(Settings settings) : host_(std::make_unique<GraphHost>(std::move(settings)).release()) {
+  explicit GraphPlugin(Settings settings)
+      : host_(std::make_unique<GraphHost>(std::move(settings)).release()) {
     if (load_copy()(host_, &host_->module) != PLUG_OK) throw std::runtime_error(last_error);
     if (runtime().device_open(0) != PLUG_OK) throw std::runtime_error(last_error);
   }
 
   static GraphPlugin& shared() {
     static GraphPlugin& plugin =
-        *std::make_unique<GraphPlugin>(Settings{{"sim.memory", "256MiB"}, {"sim.devices", "1"}, {"sim.compiler", "whole"}}).release();
+        *std::make_unique<GraphPlugin>(
+             Settings{{"sim.memory", "256MiB"}, {"sim.devices", "1"}, {"sim.compiler", "whole"}})
+             .release();
     return plugin;
   }
 
@@ -146,7 +152,8 @@ using Dims = std::vector<std::int64_t>;
 
 inline Dims dense_strides(const Dims& sizes) {
   Dims strides(sizes.size(), 1);
-  for (std::size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<std::int64_t>(sizes[d], 1);
+  for (std::size_t d = sizes.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * std::max<std::int64_t>(sizes[d], 1);
   return strides;
 }
 
@@ -177,11 +184,13 @@ class Graph {
     return nodes(schema, std::move(args), {{dtype, std::move(sizes)}})[0];
   }
   // One value for each result; an ndim of -1 is none.
-  std::vector<int> nodes(const std::string& schema, std::vector<Arg> args, std::vector<std::pair<plug_dtype, Dims>> results) {
+  std::vector<int> nodes(const std::string& schema, std::vector<Arg> args,
+                         std::vector<std::pair<plug_dtype, Dims>> results) {
     Node made;
     made.op = plugin_.find(schema);
     made.args = std::move(args);
-    for (auto& [dtype, sizes] : results) made.results.push_back(dtype == 0 ? -1 : value(dtype, std::move(sizes), {}));
+    for (auto& [dtype, sizes] : results)
+      made.results.push_back(dtype == 0 ? -1 : value(dtype, std::move(sizes), {}));
     nodes_.push_back(std::move(made));
     return {nodes_.back().results.begin(), nodes_.back().results.end()};
   }
@@ -189,8 +198,10 @@ class Graph {
     outputs_.push_back(value);
     updates_.push_back(updated);
     Value& held = values_[static_cast<std::size_t>(value)];
-    if (!strides.empty()) held.strides = std::move(strides);
-    else if (updated >= 0) held.strides = values_[static_cast<std::size_t>(updated)].strides;
+    if (!strides.empty())
+      held.strides = std::move(strides);
+    else if (updated >= 0)
+      held.strides = values_[static_cast<std::size_t>(updated)].strides;
   }
 
   const plug_graph& finish() {
@@ -305,7 +316,9 @@ using Content = std::vector<double>;
 class DeviceTensor {
  public:
   DeviceTensor(const GraphPlugin& plugin, plug_dtype dtype, Dims sizes, Dims strides)
-      : plugin_(plugin), sizes_(std::move(sizes)), strides_(strides.empty() ? dense_strides(sizes_) : std::move(strides)) {
+      : plugin_(plugin),
+        sizes_(std::move(sizes)),
+        strides_(strides.empty() ? dense_strides(sizes_) : std::move(strides)) {
     std::int64_t low = 0, high = 1;
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
       const std::int64_t reach = (sizes_[d] - 1) * strides_[d];
@@ -339,7 +352,8 @@ class DeviceTensor {
   const plug_value& value() const { return value_; }
   std::int64_t count() const { return count_; }
   void set(const Content& content) {
-    for (std::int64_t i = 0; i < count_; ++i) store_element(at(i), tensor_.dtype, content.at(static_cast<std::size_t>(i)));
+    for (std::int64_t i = 0; i < count_; ++i)
+      store_element(at(i), tensor_.dtype, content.at(static_cast<std::size_t>(i)));
   }
   Content get() const {
     Content made;
@@ -377,7 +391,8 @@ class DeviceTensor {
 
 class Compiled {
  public:
-  explicit Compiled(Graph& graph, const GraphPlugin& plugin = GraphPlugin::shared()) : graph_(graph), plugin_(plugin) {
+  explicit Compiled(Graph& graph, const GraphPlugin& plugin = GraphPlugin::shared())
+      : graph_(graph), plugin_(plugin) {
     plug_compile wish{};
     wish.size = sizeof wish;
     wish.graph = &graph.finish();
@@ -391,7 +406,8 @@ class Compiled {
   Compiled& operator=(const Compiled&) = delete;
 
   // What the outputs are for these inputs and symbols. Each input's content in the order of its indices.
-  std::vector<Content> run(const std::vector<Content>& inputs, const Dims& symbols = {}, plug_stream stream = nullptr) {
+  std::vector<Content> run(const std::vector<Content>& inputs, const Dims& symbols = {},
+                           plug_stream stream = nullptr) {
     EXPECT_EQ(status, PLUG_OK) << error;
     if (status != PLUG_OK) return {};
     std::deque<DeviceTensor> in, out;

@@ -69,7 +69,7 @@ class Builder:
         self.operators = _C.compiler_operators(device.index)
         self.facts = _C.describe_compiler(device.index)
         self.places: dict[sympy.Expr, int] = {}
-        self.built = Built(_C.Graph())
+        self.built = Built(_C.CompilerGraph())
         self._many: dict[Any, list[int]] = {}  # of a node with several results: their values
 
     def build(self, weights: set[int]) -> Built:

@@ -38,7 +38,8 @@ std::string conversion(Type from, Type to) {
 
 std::size_t wrapped(std::int64_t dim, std::size_t rank) {
   const auto count = static_cast<std::int64_t>(std::max<std::size_t>(rank, 1));
-  if (dim < -count || dim >= count) fail(PLUG_UNSUPPORTED, "Dim ", dim, " is out of range for ", rank, " dims.");
+  if (dim < -count || dim >= count)
+    fail(PLUG_UNSUPPORTED, "Dim ", dim, " is out of range for ", rank, " dims.");
   return static_cast<std::size_t>(dim < 0 ? dim + count : dim);
 }
 
@@ -172,7 +173,9 @@ Tensor Builder::reduce(Fold fold, const Tensor& tensor, const std::vector<std::s
   order.insert(order.end(), reduced.begin(), reduced.end());
   stage.value = permute(widen(tensor, type), order).expr;
   const bool is_bool = type == Type::kBool;
-  stage.fold = is_bool && fold == Fold::kMost ? Fold::kAny : is_bool && fold == Fold::kLeast ? Fold::kAll : fold;
+  stage.fold = is_bool && fold == Fold::kMost    ? Fold::kAny
+               : is_bool && fold == Fold::kLeast ? Fold::kAll
+                                                 : fold;
   stage.by_columns = by_columns;
   const int buffer = stage.buffer = scratch(computed(type), stage.kept);
   stage.place = {0, contiguous(stage.kept)};
@@ -185,8 +188,8 @@ Tensor Builder::reduce(Fold fold, const Tensor& tensor, const std::vector<std::s
 }
 
 // Few results of many elements: parts of each first, which threads share and where sums keep their digits.
-std::optional<Tensor> Builder::reduced_in_parts(Fold fold, const Tensor& tensor, const std::vector<std::size_t>& dims,
-                                                Type type) {
+std::optional<Tensor> Builder::reduced_in_parts(Fold fold, const Tensor& tensor,
+                                                const std::vector<std::size_t>& dims, Type type) {
   constexpr std::int64_t kFew = 8, kMany = 32768, kParts = 64;
   Poly kept = 1, reduced = 1;
   for (std::size_t d = 0; d < tensor.rank(); ++d) {
@@ -215,6 +218,10 @@ std::optional<Tensor> Builder::reduced_in_parts(Fold fold, const Tensor& tensor,
 
 Tensor Builder::realised(const Tensor& tensor) {
   if (tensor.expr->kind == Expr::Kind::kLoad && tensor.expr->args.empty()) return tensor;
+  return copied(tensor);
+}
+
+Tensor Builder::copied(const Tensor& tensor) {
   const int buffer = scratch(tensor.type, tensor.sizes);
   store(tensor, buffer, {0, program_.buffers[static_cast<std::size_t>(buffer)].strides}, false);
   return load(buffer);

@@ -63,6 +63,7 @@ class Builder {
                 bool by_columns = false);
   // The value in memory, or as it is if it lies there.
   Tensor realised(const Tensor& tensor);
+  Tensor copied(const Tensor& tensor);
   int scratch(Type type, const Shape& sizes);
   Tensor load(int buffer);
   // Writes all of the tensor into the buffer's elements [offset + strides].
@@ -71,15 +72,15 @@ class Builder {
   void scatter(const Tensor& tensor, int buffer, const Affine& place, const std::vector<Tensor>& positions,
                const std::vector<Poly>& steps, bool accumulates);
   // The elements of a tensor in memory at positions that are themselves elements: positions[k] along dims[k].
-  Tensor gather(const Tensor& table, const std::vector<std::size_t>& dims, const std::vector<Tensor>& positions,
-                const std::vector<Affine>& map, const Shape& sizes);
+  Tensor gather(const Tensor& table, const std::vector<std::size_t>& dims,
+                const std::vector<Tensor>& positions, const std::vector<Affine>& map, const Shape& sizes);
   // A position that a run checks to be in [0, limit), negative ones counted from the end where `wraps`.
   Tensor checked(const Tensor& position, const Poly& limit, bool wraps, const std::string& what);
   Tensor random(const Shape& sizes, Type type);
 
  private:
-  std::optional<Tensor> reduced_in_parts(Fold fold, const Tensor& tensor, const std::vector<std::size_t>& dims,
-                                         Type type);
+  std::optional<Tensor> reduced_in_parts(Fold fold, const Tensor& tensor,
+                                         const std::vector<std::size_t>& dims, Type type);
 
   Program& program_;
 };

@@ -87,7 +87,7 @@ plug_status engine_info(std::int32_t /*device*/, plug_engine engine, plug_engine
   });
 }
 
-plug_status tell_identity(std::int32_t /*device*/, const char** text) {
+plug_status engine_identity(std::int32_t /*device*/, const char** text) {
   return guarded([&] { *text = build_identity().c_str(); });
 }
 
@@ -125,12 +125,13 @@ plug_compiler make_compiler(const Options& options) {
       .size = sizeof(plug_compiler),
       .schema_count = static_cast<std::uint32_t>(schemas().size()),
       .schemas = schemas().data(),
-      .flags = std::uint64_t{PLUG_COMPILER_STRIDED} | PLUG_COMPILER_UPDATES | (takes_symbols ? PLUG_COMPILER_SYMBOLS : 0),
+      .flags = std::uint64_t{PLUG_COMPILER_STRIDED} | PLUG_COMPILER_UPDATES |
+               (takes_symbols ? PLUG_COMPILER_SYMBOLS : 0),
       .compile = compile,
       .run = run,
       .engine_destroy = engine_destroy,
       .engine_info = engine_info,
-      .identity = tell_identity,
+      .identity = engine_identity,
       .engine_save = engine_save,
       .engine_load = engine_load,
   };

@@ -7,16 +7,25 @@
 
 namespace torchplug::sim::compiler {
 
-std::string emit(const Program& program, const Schedule& schedule);
+std::string emit(Program& program, const Schedule& schedule);
 
-// One nest as the function nest_<index>(a, tmp, begin, end), with how many rows it has, how many of them are
-// worth a thread and how many bytes a thread needs for rows of its own: all in C++.
+// The body of one nest's function nest_<index>(a, tmp, begin, end), with how many rows it has, how many of
+// them are worth a thread and how many bytes a thread needs for rows of its own: all in C++.
 struct NestCode {
   std::string body;
   std::string rows, grain, bytes;
 };
-NestCode emit_nest(const Program& program, const Schedule& schedule, const MemoryPlan& plan, const Nest& nest,
-                   const std::string& name);
+struct NestSource {
+  Program& program;
+  const Schedule& schedule;
+  const MemoryPlan& plan;
+};
+// Each kind of nest in its own file.
+NestCode emit_rows(const NestSource& source, const Nest& nest);
+NestCode emit_columns(const NestSource& source, const Nest& nest);
+NestCode emit_product(const NestSource& source, const Nest& nest);
+NestCode emit_scatter(const NestSource& source, const Nest& nest);
+NestCode emit_random(const NestSource& source, const Nest& nest);
 
 // What generated code calls; by the name it is called by.
 std::string prelude_for(const std::string& code);

@@ -53,7 +53,9 @@ class Run {
     const std::int32_t* const shape = engine_->functions().shape;
     const bool fits = raw.arg_count == static_cast<std::uint32_t>(shape[0] + shape[2]) &&
                       raw.result_count == static_cast<std::uint32_t>(shape[1]);
-    if (!fits) fail(PLUG_INVALID, "The engine takes ", shape[0], " inputs and ", shape[2], " symbols and gives ", shape[1], " outputs.");
+    if (!fits)
+      fail(PLUG_INVALID, "The engine takes ", shape[0], " inputs and ", shape[2], " symbols and gives ",
+           shape[1], " outputs.");
     for (std::int32_t i = 0; i < shape[0]; ++i) places_.push_back(place_of(raw.args[i]));
     for (std::int32_t i = 0; i < shape[1]; ++i) places_.push_back(place_of(raw.results[i]));
     for (std::int32_t i = 0; i < shape[2]; ++i) symbols_.push_back(raw.args[shape[0] + i].as.i);
@@ -71,12 +73,16 @@ class Run {
       if (moved_[i] != nullptr) rng[i] = {moved_[i][0], rng[i].offset + moved_[i][1]};
     }
     std::int32_t failed = 0;
-    const GeneratedArgs args{places_.data(), places_.data() + functions.shape[0], scratch_, engine_->parts().constants.data(),
-                             symbols_.data(), rng.data(), &failed};
+    const GeneratedArgs args{places_.data(),  places_.data() + functions.shape[0],
+                             scratch_,        engine_->parts().constants.data(),
+                             symbols_.data(), rng.data(),
+                             &failed};
     for (std::int32_t step = 0; step < functions.shape[4]; ++step) {
       const auto bytes = static_cast<std::size_t>(functions.row_bytes(step, symbols_.data()));
       share(functions.rows(step, symbols_.data()), functions.grain(step, symbols_.data()),
-            [&](std::int64_t begin, std::int64_t end) { functions.step(step, &args, rows_of_thread(bytes), begin, end); });
+            [&](std::int64_t begin, std::int64_t end) {
+              functions.step(step, &args, rows_of_thread(bytes), begin, end);
+            });
     }
     if (failed != 0) {
       plug::host->report(plug::host, device_, stream_, sequence_, PLUG_INVALID,
@@ -110,7 +116,8 @@ class Run {
     const plug_rng rng = call.rng(static_cast<std::uint64_t>((draws + 63) / 64 * 64));
     rng_.back() = {rng.seed, rng.offset};
     if (rng.location.base == nullptr) return;
-    moved_.back() = reinterpret_cast<const std::uint64_t*>(locate(rng.location, 2 * sizeof(std::uint64_t)).address);
+    moved_.back() =
+        reinterpret_cast<const std::uint64_t*>(locate(rng.location, 2 * sizeof(std::uint64_t)).address);
   }
 
   std::shared_ptr<const Engine> engine_;

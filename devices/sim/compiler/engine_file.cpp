@@ -86,8 +86,9 @@ std::optional<EngineParts> unpack(const char* data, std::uint64_t bytes) {
   EngineParts parts;
   std::string identity;
   std::uint64_t checks = 0;
-  const bool is_whole = reader.bytes(identity) && identity == build_identity() && reader.bytes(parts.library) &&
-                        reader.bytes(parts.constants) && reader.bytes(parts.source) && reader.number(checks);
+  const bool is_whole = reader.bytes(identity) && identity == build_identity() &&
+                        reader.bytes(parts.library) && reader.bytes(parts.constants) &&
+                        reader.bytes(parts.source) && reader.number(checks);
   if (!is_whole) return std::nullopt;
   for (std::uint64_t i = 0; i < checks; ++i) {
     parts.checks.emplace_back();

@@ -14,8 +14,9 @@ std::string key_of(const Affine& place) {
 }
 
 std::string key_of(const Expr& expr) {
-  std::string key = std::to_string(static_cast<int>(expr.kind)) + ":" + std::to_string(static_cast<int>(expr.type)) +
-                    ":" + std::to_string(expr.buffer) + ":" + expr.text + ":" + key_of(expr.place);
+  std::string key = std::to_string(static_cast<int>(expr.kind)) + ":" +
+                    std::to_string(static_cast<int>(expr.type)) + ":" + std::to_string(expr.buffer) + ":" +
+                    expr.text + ":" + key_of(expr.place);
   for (const Expr* arg : expr.args) key += ":" + std::to_string(reinterpret_cast<std::uintptr_t>(arg));
   for (const Poly& step : expr.steps) key += "|" + step.text();
   return key;
@@ -26,7 +27,8 @@ struct Groups {  // runs of old dims and of new ones that hold the same number o
 };
 
 // The shortest runs that begin at i and j and are equally long; all that is left if none can be told to be.
-std::pair<std::size_t, std::size_t> next_cut(const Shape& from, const Shape& to, std::size_t i, std::size_t j) {
+std::pair<std::size_t, std::size_t> next_cut(const Shape& from, const Shape& to, std::size_t i,
+                                             std::size_t j) {
   for (std::size_t sum = 2; sum <= from.size() - i + to.size() - j; ++sum) {
     for (std::size_t a = 1; a < sum; ++a) {
       const std::size_t b = sum - a;

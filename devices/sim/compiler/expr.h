@@ -24,9 +24,9 @@ struct Affine {
 struct Expr {
   enum class Kind { kNumber, kPosition, kLoad, kApply };
   Kind kind;
-  Type type;                       // of the value: never one of 16 bits
-  std::string text;                // of a number: C++; of kApply: C++ with $0, $1 for the arguments
-  std::vector<const Expr*> args;   // of kLoad: positions that are computed, each times its step
+  Type type;                      // of the value: never one of 16 bits
+  std::string text;               // of a number: C++; of kApply: C++ with $0, $1 for the arguments
+  std::vector<const Expr*> args;  // of kLoad: positions that are computed, each times its step
   std::vector<Poly> steps;
   Affine place;  // of a position: its value; of a load: the element of the buffer
   int buffer = -1;

@@ -48,7 +48,9 @@ void uniform(Node& n) {
   const Type type = drawn_in(n.type());
   const double from = n.real(1), to = n.real(2);
   n.set(n.b.apply("(($0 * $1 + $2) >= $3 ? $2 : ($0 * $1 + $2))", type,
-                  {n.b.random(n.shape(), type), n.b.number(to - from, type), n.b.number(from, type), n.b.number(to, type)}, 4));
+                  {n.b.random(n.shape(), type), n.b.number(to - from, type), n.b.number(from, type),
+                   n.b.number(to, type)},
+                  4));
 }
 
 // A float32 has 24 bits to compare with: rare results are drawn as float64.
@@ -78,8 +80,10 @@ void dropout(Node& n) {
     n.set(self);
     return n.set(n.b.integer(1, Type::kBool, self.sizes), 1);
   }
-  const Tensor mask = p == 1 ? n.b.integer(0, Type::kBool, self.sizes) : n.b.realised(drawn_below(n, 1 - p, self.sizes, n.tensor(0).type));
-  const Tensor factor = n.b.apply("($0 ? $1 : 0)", self.type, {mask, n.b.number(p == 1 ? 0 : 1 / (1 - p), self.type)});
+  const Tensor mask = p == 1 ? n.b.integer(0, Type::kBool, self.sizes)
+                             : n.b.realised(drawn_below(n, 1 - p, self.sizes, n.tensor(0).type));
+  const Tensor factor =
+      n.b.apply("($0 ? $1 : 0)", self.type, {mask, n.b.number(p == 1 ? 0 : 1 / (1 - p), self.type)});
   n.set(n.b.mul(self, factor));
   n.set(mask, 1);
 }
@@ -101,16 +105,19 @@ constexpr Operator kCreation[] = {
     {PLUG_SCHEMA_ONES, ones},
     {PLUG_SCHEMA_ONES_LIKE, ones},
     {PLUG_SCHEMA_NEW_ONES, ones},
-    {"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    {"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
      zeros},
     {"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
      zeros},
-    {"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+    {"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
      zeros},
-    {"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, "
+    {"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? "
+     "layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
      zeros},
     {"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
@@ -124,7 +131,8 @@ constexpr Operator kCreation[] = {
      iota},
     {PLUG_SCHEMA_RAND, rand},
     {PLUG_SCHEMA_RAND_LIKE, rand},
-    {"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", uniform},
+    {"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
+     uniform},
     {PLUG_SCHEMA_BERNOULLI, bernoulli},
     {PLUG_SCHEMA_BERNOULLI_P, bernoulli_p},
     {PLUG_SCHEMA_NATIVE_DROPOUT, dropout},

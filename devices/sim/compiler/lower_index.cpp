@@ -8,7 +8,9 @@
 namespace torchplug::sim::compiler {
 namespace {
 
-std::string out_of_range(const char* what) { return std::string("An index of ") + what + " is out of range."; }
+std::string out_of_range(const char* what) {
+  return std::string("An index of ") + what + " is out of range.";
+}
 
 Affine nowhere(std::size_t rank) { return {0, std::vector<Poly>(rank)}; }
 
@@ -33,7 +35,8 @@ void index_select(Node& n) {
   const Tensor self = n.tensor(0);
   if (self.rank() == 0) return n.set(self);
   const std::size_t dim = n.dim(1, self.rank());
-  const Tensor index = n.b.checked(along(n, n.tensor(2), dim, self.rank()), self.sizes[dim], false, out_of_range("index_select"));
+  const Tensor index = n.b.checked(along(n, n.tensor(2), dim, self.rank()), self.sizes[dim], false,
+                                   out_of_range("index_select"));
   std::vector<Affine> map = identity(self.rank());
   map[dim] = nowhere(self.rank());
   n.set(n.b.gather(self, {dim}, {index}, map, n.shape()));
@@ -58,7 +61,9 @@ struct Indexing {
 };
 
 // Whether dims that have an index stand beside each other.
-bool are_neighbours(const std::vector<std::size_t>& dims) { return dims.back() - dims.front() + 1 == dims.size(); }
+bool are_neighbours(const std::vector<std::size_t>& dims) {
+  return dims.back() - dims.front() + 1 == dims.size();
+}
 
 Indexing indexing(Node& n, const Tensor& self, std::size_t arg) {
   Indexing made;
@@ -66,7 +71,8 @@ Indexing indexing(Node& n, const Tensor& self, std::size_t arg) {
   const auto list = n.tensors(arg);
   for (std::size_t d = 0; d < list.size(); ++d) {
     if (!list[d]) continue;
-    if (list[d]->type == Type::kBool || list[d]->type == Type::kU8) fail(PLUG_UNSUPPORTED, "Indexing by a mask is not compiled.");
+    if (list[d]->type == Type::kBool || list[d]->type == Type::kU8)
+      fail(PLUG_UNSUPPORTED, "Indexing by a mask is not compiled.");
     made.dims.push_back(d);
     given.push_back(n.b.checked(*list[d], self.sizes[d], true, out_of_range("indexing")));
   }
@@ -82,7 +88,8 @@ Indexing indexing(Node& n, const Tensor& self, std::size_t arg) {
   made.sizes.insert(made.sizes.end(), common.begin(), common.end());
   for (std::size_t r = front; r < rest.size(); ++r) made.sizes.push_back(self.sizes[rest[r]]);
   made.map.assign(self.rank(), nowhere(made.sizes.size()));
-  for (std::size_t r = 0; r < rest.size(); ++r) made.map[rest[r]].coefs[r < front ? r : r + common.size()] = 1;
+  for (std::size_t r = 0; r < rest.size(); ++r)
+    made.map[rest[r]].coefs[r < front ? r : r + common.size()] = 1;
   for (const Tensor& index : given) {
     Tensor placed = n.b.expand(index, common);
     for (std::size_t r = front; r < rest.size(); ++r) placed = n.b.unsqueeze(placed, placed.rank());
@@ -100,7 +107,8 @@ void index(Node& n) {
 // A copy of `self` that parts of are written into; sums have the digits of the type they are computed in.
 int copy_of_base(Node& n, const Tensor& self, bool accumulates) {
   const int buffer = n.b.scratch(accumulates ? computed(n.type()) : n.type(), n.shape());
-  n.b.store(n.b.expand(self, n.shape()), buffer, {0, n.b.program().buffers[static_cast<std::size_t>(buffer)].strides}, false);
+  n.b.store(n.b.expand(self, n.shape()), buffer,
+            {0, n.b.program().buffers[static_cast<std::size_t>(buffer)].strides}, false);
   return buffer;
 }
 
@@ -120,7 +128,8 @@ void index_put(Node& n) {
 }
 
 // An index of the shape of what is written, along one dim.
-Indexing along_dim(Node& n, const Tensor& self, const Tensor& index, std::size_t dim, const Shape& sizes, const char* what) {
+Indexing along_dim(Node& n, const Tensor& self, const Tensor& index, std::size_t dim, const Shape& sizes,
+                   const char* what) {
   Indexing made{{dim}, {}, identity(sizes.size()), sizes};
   made.map[dim] = nowhere(sizes.size());
   made.positions = {n.b.expand(n.b.checked(index, self.sizes[dim], false, out_of_range(what)), sizes)};
@@ -143,7 +152,8 @@ void scatter_add(Node& n) { scatter_into(n, n.operand(3, n.type()), true, "scatt
 void index_into(Node& n, const Tensor& source, bool accumulates, const char* what) {
   const Tensor self = n.tensor(0);
   const std::size_t dim = n.dim(1, self.rank());
-  put(n, self, along_dim(n, self, along(n, n.tensor(2), dim, self.rank()), dim, source.sizes, what), source, accumulates);
+  put(n, self, along_dim(n, self, along(n, n.tensor(2), dim, self.rank()), dim, source.sizes, what), source,
+      accumulates);
 }
 
 void index_copy(Node& n) { index_into(n, n.widened(3, n.type()), false, "index_copy"); }
@@ -158,7 +168,8 @@ void embedding_backward(Node& n) {
   if (n.flag(4)) fail(PLUG_UNSUPPORTED, "Gradients scaled by frequency are not compiled.");
   const Tensor grad = n.widened(0, n.type()), index = n.tensor(1);
   const Tensor wide = n.b.unsqueeze(index, index.rank());
-  const Tensor kept = n.b.apply("($0 == $1 ? 0 : $2)", n.type(), {n.b.widen(wide, Type::kI64), n.b.size(n.size(3), Type::kI64), grad}, 2);
+  const Tensor kept = n.b.apply("($0 == $1 ? 0 : $2)", n.type(),
+                                {n.b.widen(wide, Type::kI64), n.b.size(n.size(3), Type::kI64), grad}, 2);
   Indexing at{{0}, {}, {nowhere(grad.rank()), nowhere(grad.rank())}, grad.sizes};
   at.map[1].coefs.back() = 1;
   const Tensor position = n.b.checked(wide, n.shape()[0], false, out_of_range("embedding"));
@@ -167,7 +178,8 @@ void embedding_backward(Node& n) {
 }
 
 void masked_fill(Node& n) {
-  n.set(n.b.apply("($0 ? $1 : $2)", n.type(), {n.operand(1, Type::kBool), n.operand(2, n.type()), n.operand(0, n.type())}));
+  n.set(n.b.apply("($0 ? $1 : $2)", n.type(),
+                  {n.operand(1, Type::kBool), n.operand(2, n.type()), n.operand(0, n.type())}));
 }
 
 constexpr Operator kIndexing[] = {

@@ -58,7 +58,8 @@ void set_reshaped(Node& n, const Tensor& tensor, std::size_t result) {
 }
 
 // The gradient of what was normalised over `dims`, of which `grad` is that of the normalised values.
-Tensor gradient(Node& n, const Tensor& grad, const Tensor& unit, const Tensor& rstd, const Dims& dims, bool centred) {
+Tensor gradient(Node& n, const Tensor& grad, const Tensor& unit, const Tensor& rstd, const Dims& dims,
+                bool centred) {
   Tensor rest = n.b.sub(grad, n.b.mul(unit, mean_of(n, n.b.mul(grad, unit), dims)));
   if (centred) rest = n.b.sub(rest, mean_of(n, grad, dims));
   return n.b.mul(rest, rstd);
@@ -80,7 +81,8 @@ void layer_norm_backward(Node& n) {
   const Shape sizes(self.sizes.begin() + static_cast<std::ptrdiff_t>(first), self.sizes.end());
   Shape ones = self.sizes;
   for (std::size_t d = first; d < ones.size(); ++d) ones[d] = 1;
-  const Tensor mean = n.b.reshape(n.widened(3, self.type), ones), rstd = n.b.reshape(n.widened(4, self.type), ones);
+  const Tensor mean = n.b.reshape(n.widened(3, self.type), ones),
+               rstd = n.b.reshape(n.widened(4, self.type), ones);
   const Tensor unit = normalised(n, self, mean, rstd);
   const Tensor weighted = n.is_given(5) ? n.b.mul(grad, n.b.reshape(n.widened(5, self.type), sizes)) : grad;
   if (n.is_wanted(0)) n.set(gradient(n, weighted, unit, rstd, range(first, self.rank()), true), 0);
@@ -217,9 +219,11 @@ void group_norm_backward(Node& n) {
   const Tensor mean = n.b.reshape(n.widened(2, self.type), g.per_group);
   const Tensor rstd = n.b.reshape(n.widened(3, self.type), g.per_group);
   const Tensor unit = normalised(n, self, mean, rstd);
-  const Tensor weighted = n.is_given(4) ? n.b.mul(grad, n.b.reshape(n.widened(4, self.type), g.per_channel)) : grad;
+  const Tensor weighted =
+      n.is_given(4) ? n.b.mul(grad, n.b.reshape(n.widened(4, self.type), g.per_channel)) : grad;
   if (n.is_wanted(0)) n.set(n.b.reshape(gradient(n, weighted, unit, rstd, {2, 3}, true), n.shape(0)), 0);
-  if (n.is_wanted(1)) set_reshaped(n, n.b.reduce(Fold::kSum, n.b.mul(grad, unit), {0, 3}, false, self.type), 1);
+  if (n.is_wanted(1))
+    set_reshaped(n, n.b.reduce(Fold::kSum, n.b.mul(grad, unit), {0, 3}, false, self.type), 1);
   if (n.is_wanted(2)) set_reshaped(n, n.b.reduce(Fold::kSum, grad, {0, 3}, false, self.type), 2);
 }
 

@@ -8,10 +8,7 @@
 namespace torchplug::sim::compiler {
 namespace {
 
-
-void unary(Node& n) {
-  n.set(n.b.apply(n.op().text, n.type(), {n.operand(0, n.type())}, n.op().cost));
-}
+void unary(Node& n) { n.set(n.b.apply(n.op().text, n.type(), {n.operand(0, n.type())}, n.op().cost)); }
 
 void binary(Node& n) {
   n.set(n.b.apply(n.op().text, n.type(), {n.operand(0, n.type()), n.operand(1, n.type())}, n.op().cost));
@@ -69,7 +66,9 @@ void rsub(Node& n) {
 void divide(Node& n) {
   const Type type = n.type();
   const std::string_view mode = n.text(2);
-  const char* text = mode == "floor" ? "x_floor_divide($0, $1)" : mode == "trunc" ? "x_trunc_divide($0, $1)" : "($0 / $1)";
+  const char* text = mode == "floor"   ? "x_floor_divide($0, $1)"
+                     : mode == "trunc" ? "x_trunc_divide($0, $1)"
+                                       : "($0 / $1)";
   n.set(n.b.apply(text, type, {n.operand(0, type), n.operand(1, type)}, mode.empty() ? 5 : 12));
 }
 
@@ -79,9 +78,17 @@ void power(Node& n) {
   const char* text = "x_pow($0, $1)";
   int cost = 40;
   // As PyTorch computes these: exactly.
-  struct Known { double exponent; const char* text; int cost; };
-  constexpr Known kKnown[] = {{2, "($0 * $0)", 1},          {3, "($0 * $0 * $0)", 2}, {0.5, "x_sqrt($0)", 6},
-                              {-0.5, "x_rsqrt($0)", 8},     {-1, "(1 / $0)", 5},      {-2, "(1 / ($0 * $0))", 6},
+  struct Known {
+    double exponent;
+    const char* text;
+    int cost;
+  };
+  constexpr Known kKnown[] = {{2, "($0 * $0)", 1},
+                              {3, "($0 * $0 * $0)", 2},
+                              {0.5, "x_sqrt($0)", 6},
+                              {-0.5, "x_rsqrt($0)", 8},
+                              {-1, "(1 / $0)", 5},
+                              {-2, "(1 / ($0 * $0))", 6},
                               {1, "$0", 1}};
   const bool is_fixed = n.tensor(0).expr != nullptr && n.is_given(1);
   if (is_fixed && is_real(type)) {
@@ -100,7 +107,8 @@ void power_of_number(Node& n) {
 }
 
 void where(Node& n) {
-  n.set(n.b.apply("($0 ? $1 : $2)", n.type(), {n.operand(0, Type::kBool), n.operand(1, n.type()), n.operand(2, n.type())}));
+  n.set(n.b.apply("($0 ? $1 : $2)", n.type(),
+                  {n.operand(0, Type::kBool), n.operand(1, n.type()), n.operand(2, n.type())}));
 }
 
 void clamp(Node& n) {
@@ -136,7 +144,8 @@ void copy_other(Node& n) { n.set_rounded(n.b.expand(n.tensor(1), n.shape())); }
 
 void lerp(Node& n) {
   const Type type = n.type();
-  n.set(n.b.apply("x_lerp($0, $1, $2)", type, {n.operand(0, type), n.operand(1, type), n.operand(2, type)}, 5));
+  n.set(
+      n.b.apply("x_lerp($0, $1, $2)", type, {n.operand(0, type), n.operand(1, type), n.operand(2, type)}, 5));
 }
 
 void addcmul(Node& n) {

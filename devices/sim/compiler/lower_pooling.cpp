@@ -12,7 +12,8 @@ namespace {
 Windows read_pool(Node& n, std::size_t first, bool dilates) {
   Windows made;
   made.kernel = per_dim(n, first, 2, 1);
-  made.stride = n.is_given(first + 1) && !n.sizes(first + 1).empty() ? per_dim(n, first + 1, 2, 1) : made.kernel;
+  made.stride =
+      n.is_given(first + 1) && !n.sizes(first + 1).empty() ? per_dim(n, first + 1, 2, 1) : made.kernel;
   made.padding = per_dim(n, first + 2, 2, 0);
   made.dilation = dilates ? per_dim(n, first + 3, 2, 1) : std::vector<std::int64_t>{1, 1};
   return made;
@@ -33,14 +34,17 @@ void max_pool(Node& n) {
   const Windows w = read_pool(n, 1, true);
   const Shape counts = last_two(n.is_wanted(0) ? n.shape(0) : n.shape(1));
   const std::size_t rank = self.rank();
-  const Tensor views = seen(n, surrounded(n, self, w, counts, -std::numeric_limits<double>::infinity()), w, counts);
+  const Tensor views =
+      seen(n, surrounded(n, self, w, counts, -std::numeric_limits<double>::infinity()), w, counts);
   const Tensor most = n.b.reduce(Fold::kMost, views, {rank, rank + 1}, true, self.type);
   n.set(n.b.reshape(most, n.is_wanted(0) ? n.shape(0) : n.shape(1)));
   if (!n.is_wanted(1)) return;
   const Tensor y = place_along(n, views.sizes, rank, 0, w), x = place_along(n, views.sizes, rank, 1, w);
-  const Tensor height = n.b.size(self.sizes[rank - 2], Type::kI64), width = n.b.size(self.sizes[rank - 1], Type::kI64);
+  const Tensor height = n.b.size(self.sizes[rank - 2], Type::kI64),
+               width = n.b.size(self.sizes[rank - 1], Type::kI64);
   const Tensor index = n.b.apply(
-      "(($0 == $1 || $0 != $0) && $2 >= 0 && $2 < $4 && $3 >= 0 && $3 < $5 ? $2 * $5 + $3 : 9223372036854775807L)",
+      "(($0 == $1 || $0 != $0) && $2 >= 0 && $2 < $4 && $3 >= 0 && $3 < $5 ? $2 * $5 + $3 : "
+      "9223372036854775807L)",
       Type::kI64, {views, most, y, x, height, width}, 8);
   n.set(n.b.reduce(Fold::kLeast, index, {rank, rank + 1}, false, Type::kI64), 1);
 }
@@ -59,13 +63,15 @@ void max_pool_backward(Node& n) {
   n.b.store(n.b.number(0, grad.type, to), buffer, {0, strides}, false);
   Affine place{0, strides};
   place.coefs.back() = 0;
-  const Tensor position = n.b.checked(n.b.reshape(index, from), to.back(), false, "An index of max_pool2d is out of range.");
+  const Tensor position =
+      n.b.checked(n.b.reshape(index, from), to.back(), false, "An index of max_pool2d is out of range.");
   n.b.scatter(n.b.reshape(grad, from), buffer, place, {position}, {1}, true);
   n.set(n.b.reshape(n.b.load(buffer), n.shape()));
 }
 
 // How many elements the mean of each window is over.
-Tensor divisor(Node& n, const Windows& w, const Shape& counts, const Shape& sizes, std::size_t first, Type type) {
+Tensor divisor(Node& n, const Windows& w, const Shape& counts, const Shape& sizes, std::size_t first,
+               Type type) {
   const std::size_t override = first + 5, includes = first + 4;
   if (n.is_given(override)) return n.b.integer(n.integer(override), type);
   Tensor count = n.b.integer(1, Type::kI64);
@@ -73,8 +79,10 @@ Tensor divisor(Node& n, const Windows& w, const Shape& counts, const Shape& size
     const Tensor place = n.b.mul(n.b.position(counts, d), n.b.integer(w.stride[d], Type::kI64));
     const Tensor start = n.b.sub(place, n.b.integer(w.padding[d], Type::kI64));
     const Tensor size = n.b.size(sizes[d], Type::kI64), pad = n.b.integer(w.padding[d], Type::kI64);
-    const char* const text = n.flag(includes) ? "(x_min($0 + $3, $1 + $2) - $0)" : "(x_min(x_min($0 + $3, $1 + $2), $1) - x_max($0, 0L))";
-    count = n.b.mul(count, n.b.apply(text, Type::kI64, {start, size, pad, n.b.integer(w.kernel[d], Type::kI64)}, 4));
+    const char* const text = n.flag(includes) ? "(x_min($0 + $3, $1 + $2) - $0)"
+                                              : "(x_min(x_min($0 + $3, $1 + $2), $1) - x_max($0, 0L))";
+    count = n.b.mul(count,
+                    n.b.apply(text, Type::kI64, {start, size, pad, n.b.integer(w.kernel[d], Type::kI64)}, 4));
   }
   return n.b.widen(count, type);
 }
@@ -120,7 +128,8 @@ void adaptive_average(Node& n) {
   const Tensor self = n.widened(0);
   const Blocks b = blocks(self.sizes, n.shape());
   const std::size_t rank = b.sizes.size();
-  const Tensor sums = n.b.reduce(Fold::kSum, n.b.reshape(self, b.sizes), {rank - 3, rank - 1}, false, self.type);
+  const Tensor sums =
+      n.b.reduce(Fold::kSum, n.b.reshape(self, b.sizes), {rank - 3, rank - 1}, false, self.type);
   n.set(n.b.div(sums, n.b.integer(b.each, self.type)));
 }
 
@@ -148,7 +157,9 @@ void upsample_backward(Node& n) {
   n.set(n.b.reduce(Fold::kSum, n.b.reshape(grad, b.sizes), {rank - 3, rank - 1}, false, grad.type));
 }
 
-constexpr Operator whole_pool(const char* schema, void (*lower)(Node&)) { return {schema, lower, nullptr, 1, true}; }
+constexpr Operator whole_pool(const char* schema, void (*lower)(Node&)) {
+  return {schema, lower, nullptr, 1, true};
+}
 
 constexpr Operator kPooling[] = {
     whole_pool(PLUG_SCHEMA_MAX_POOL2D_WITH_INDICES, max_pool),

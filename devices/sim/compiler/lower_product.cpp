@@ -11,10 +11,13 @@ namespace {
 
 using Dims = std::vector<std::size_t>;
 
-// In memory where computing it for each product would cost.
+// In memory, in the type that is computed with: each element is used many times.
 Tensor cheap(Node& n, const Tensor& tensor) {
-  constexpr int kCheap = 4;
-  return tensor.expr->cost > kCheap ? n.b.realised(tensor) : tensor;
+  const bool is_loaded = tensor.expr->kind == Expr::Kind::kLoad && tensor.expr->args.empty();
+  if (is_loaded &&
+      n.b.program().buffers[static_cast<std::size_t>(tensor.expr->buffer)].type == computed(tensor.type))
+    return tensor;
+  return n.b.copied({computed(tensor.type), tensor.sizes, tensor.expr});
 }
 
 Tensor swapped(Node& n, const Tensor& self) {
@@ -77,7 +80,8 @@ Tensor grouped(Node& n, const Tensor& self, std::size_t dim, std::int64_t groups
   return n.b.reshape(self, sizes);
 }
 
-// Sums over channels and kernel: x is [N, G, C, counts, kernel], w is [G, O, C, kernel]; gives [N, G O, counts].
+// Sums over channels and kernel: x is [N, G, C, counts, kernel], w is [G, O, C, kernel]; gives [N, G O,
+// counts].
 Tensor convolved(Node& n, const Tensor& x, const Tensor& w, std::size_t spatial) {
   const Tensor wide = n.b.unsqueeze(x, 2);  // [N, G, 1, C, counts, kernel]
   Tensor weight = w;
@@ -126,13 +130,15 @@ Tensor weight_by_group(Node& n, const Tensor& weight, std::int64_t groups, bool 
 
 Tensor forward(Node& n, const Tensor& x, const Tensor& weight, const Convolution& c, const Shape& counts) {
   const Tensor around = grouped(n, surrounded(n, x, c.windows, counts, 0), 1, c.groups);
-  return convolved(n, seen(n, around, c.windows, counts), weight_by_group(n, weight, c.groups, false), c.windows.rank());
+  return convolved(n, seen(n, around, c.windows, counts), weight_by_group(n, weight, c.groups, false),
+                   c.windows.rank());
 }
 
 // The transposed one, which is the gradient of the other.
 Tensor backward(Node& n, const Tensor& grad, const Tensor& weight, const Convolution& c, const Shape& sizes) {
   const Tensor around = grouped(n, spread(n, grad, c.windows, sizes), 1, c.groups);
-  return convolved(n, reached(n, around, c.windows, sizes), weight_by_group(n, weight, c.groups, true), c.windows.rank());
+  return convolved(n, reached(n, around, c.windows, sizes), weight_by_group(n, weight, c.groups, true),
+                   c.windows.rank());
 }
 
 void convolution(Node& n) {
@@ -150,7 +156,8 @@ void convolution(Node& n) {
 }
 
 // [G O, C, kernel]: sums of grad [N, G O, counts] times what the windows see of x.
-Tensor weight_gradient(Node& n, const Tensor& grad, const Tensor& x, const Convolution& c, std::size_t result) {
+Tensor weight_gradient(Node& n, const Tensor& grad, const Tensor& x, const Convolution& c,
+                       std::size_t result) {
   const std::size_t spatial = c.windows.rank();
   const Shape counts = spatial_sizes(grad.sizes);
   const Tensor around = grouped(n, surrounded(n, x, c.windows, counts, 0), 1, c.groups);
@@ -159,7 +166,8 @@ Tensor weight_gradient(Node& n, const Tensor& grad, const Tensor& x, const Convo
   for (std::size_t d = 0; d < spatial; ++d) by_group = n.b.unsqueeze(by_group, by_group.rank());
   Dims dims = {0};
   for (std::size_t d = 0; d < spatial; ++d) dims.push_back(4 + d);
-  return n.b.reshape(n.b.reduce(Fold::kSum, n.b.mul(views, by_group), dims, false, grad.type), n.shape(result));
+  return n.b.reshape(n.b.reduce(Fold::kSum, n.b.mul(views, by_group), dims, false, grad.type),
+                     n.shape(result));
 }
 
 void convolution_backward(Node& n) {
@@ -189,7 +197,8 @@ struct Attention {
 Attention read_attention(Node& n, std::size_t first, std::size_t scale) {
   const Tensor query = cheap(n, n.widened(first));
   const auto width = query.sizes.back().number();
-  if (!n.is_given(scale) && !width) fail(PLUG_UNSUPPORTED, "Attention over heads whose width is not fixed is not compiled.");
+  if (!n.is_given(scale) && !width)
+    fail(PLUG_UNSUPPORTED, "Attention over heads whose width is not fixed is not compiled.");
   return {query, cheap(n, n.widened(first + 1)), cheap(n, n.widened(first + 2)),
           n.is_given(scale) ? n.real(scale) : 1 / std::sqrt(static_cast<double>(*width))};
 }
@@ -247,7 +256,8 @@ void flash_attention_backward(Node& n) {
   const Attention a = read_attention(n, 1, 9);
   const Type type = a.query.type;
   const Tensor out = n.widened(4), logsumexp = n.b.unsqueeze(n.widened(5, type), grad.rank() - 1);
-  const Tensor weights = n.b.realised(n.b.apply("x_exp($0)", type, {n.b.sub(scores(n, a, 7, 8), logsumexp)}, 12));
+  const Tensor weights =
+      n.b.realised(n.b.apply("x_exp($0)", type, {n.b.sub(scores(n, a, 7, 8), logsumexp)}, 12));
   const Tensor sums = n.b.reduce(Fold::kSum, n.b.mul(grad, out), {grad.rank() - 1}, true, type);
   const Tensor above = matmul(n, grad, swapped(n, a.value));
   const Tensor inner = n.b.mul(n.b.mul(weights, n.b.sub(above, sums)), n.b.number(a.scale, type));
@@ -257,7 +267,9 @@ void flash_attention_backward(Node& n) {
   if (n.is_wanted(2)) n.set(matmul(n, swapped(n, weights), grad), 2);
 }
 
-constexpr Operator whole(const char* schema, void (*lower)(Node&)) { return {schema, lower, nullptr, 1, true}; }
+constexpr Operator whole(const char* schema, void (*lower)(Node&)) {
+  return {schema, lower, nullptr, 1, true};
+}
 
 constexpr Operator kProducts[] = {
     whole(PLUG_SCHEMA_MM, product),
@@ -270,13 +282,15 @@ constexpr Operator kProducts[] = {
     whole(PLUG_SCHEMA_CONVOLUTION, convolution),
     whole(PLUG_SCHEMA_CONVOLUTION_BACKWARD, convolution_backward),
     whole("aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float "
-          "dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, "
+          "dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor "
+          "output, "
           "Tensor logsumexp)",
           flash_attention),
     whole(PLUG_SCHEMA__SCALED_DOT_PRODUCT_FLASH_ATTENTION_FOR_CPU_BACKWARD, flash_attention_backward),
-    whole("aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-          "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-          attention),
+    whole(
+        "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+        "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+        attention),
 };
 
 }  // namespace

@@ -112,7 +112,8 @@ void stack(Node& n) {
 // A copy of a tensor of which a part will be written.
 int copy_for_part(Node& n, const Tensor& self) {
   const int buffer = n.b.scratch(n.type(), n.shape());
-  n.b.store(n.b.expand(self, n.shape()), buffer, {0, n.b.program().buffers[static_cast<std::size_t>(buffer)].strides}, false);
+  n.b.store(n.b.expand(self, n.shape()), buffer,
+            {0, n.b.program().buffers[static_cast<std::size_t>(buffer)].strides}, false);
   return buffer;
 }
 
@@ -146,7 +147,8 @@ void constant_pad(Node& n) {
   for (std::size_t p = 0; p + 1 < pads.size(); p += 2) {
     const std::size_t dim = self.rank() - 1 - p / 2;
     const std::int64_t before = pads[p], after = pads[p + 1];
-    const Poly kept = self.sizes[dim] + Poly(std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0));
+    const Poly kept =
+        self.sizes[dim] + Poly(std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0));
     self = n.b.slice(self, dim, std::max<std::int64_t>(-before, 0), 1, kept);
     place.offset = place.offset + place.coefs[dim] * Poly(std::max<std::int64_t>(before, 0));
   }
@@ -178,7 +180,8 @@ void repeat(Node& n) {
 // Keeps what lies on one side of a diagonal.
 void triangle(Node& n) {
   const Tensor self = n.tensor(0);
-  const Tensor row = n.b.position(self.sizes, self.rank() - 2), column = n.b.position(self.sizes, self.rank() - 1);
+  const Tensor row = n.b.position(self.sizes, self.rank() - 2),
+               column = n.b.position(self.sizes, self.rank() - 1);
   const Tensor diagonal = n.is_given(1) ? n.b.size(n.size(1), Type::kI64) : n.b.integer(0, Type::kI64);
   const Tensor kept = n.b.apply(n.op().text, Type::kBool, {row, column, diagonal}, 2);
   n.set(n.b.apply("($0 ? $1 : 0)", n.type(), {kept, self}));
@@ -221,7 +224,8 @@ constexpr Operator kShapes[] = {
      slice_scatter},
     {PLUG_SCHEMA_SELECT_SCATTER, select_scatter},
     {"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split},
-    {"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split, "sizes"},
+    {"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split,
+     "sizes"},
     {"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind},
     {"aten::alias(Tensor(a) self) -> Tensor(a)", as_it_is},
     {"aten::detach(Tensor(a) self) -> Tensor(a)", as_it_is},

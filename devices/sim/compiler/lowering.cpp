@@ -29,7 +29,11 @@ Type type_or_fail(plug_dtype dtype) {
 class GraphLowering {
  public:
   GraphLowering(const plug_graph& graph, Program& program)
-      : graph_(graph), program_(program), builder_(program), values_(graph.value_count), uses_(graph.value_count) {}
+      : graph_(graph),
+        program_(program),
+        builder_(program),
+        values_(graph.value_count),
+        uses_(graph.value_count) {}
 
   void run(bool whole) {
     program_.inputs = static_cast<int>(graph_.input_count);
@@ -62,7 +66,8 @@ class GraphLowering {
 
   void add(std::int32_t value, Buffer buffer) {
     program_.buffers.push_back(std::move(buffer));
-    values_.at(static_cast<std::size_t>(value)) = builder_.load(static_cast<int>(program_.buffers.size()) - 1);
+    values_.at(static_cast<std::size_t>(value)) =
+        builder_.load(static_cast<int>(program_.buffers.size()) - 1);
   }
 
   void add_input(std::uint32_t input) {
@@ -130,7 +135,9 @@ class GraphLowering {
   }
 
   // The value that an output is the new content of, or -1.
-  std::int32_t updated(std::uint32_t output) const { return graph_.updates != nullptr ? graph_.updates[output] : -1; }
+  std::int32_t updated(std::uint32_t output) const {
+    return graph_.updates != nullptr ? graph_.updates[output] : -1;
+  }
 
   const Tensor& output_value(std::uint32_t output) const {
     const auto& held = values_.at(static_cast<std::size_t>(graph_.outputs[output]));
@@ -139,7 +146,8 @@ class GraphLowering {
   }
 
   Buffer output_buffer(std::uint32_t output) const {
-    return described(*graph_.values[graph_.outputs[output]], Buffer::Origin::kOutput, static_cast<int>(output));
+    return described(*graph_.values[graph_.outputs[output]], Buffer::Origin::kOutput,
+                     static_cast<int>(output));
   }
 
   void add_output(std::uint32_t output) {
@@ -192,7 +200,7 @@ class GraphLowering {
       updates.push_back(std::move(update));
     }
     for (Update& update : updates) {
-      if (must_be_kept(update, updates)) update.value = copied(update.value);
+      if (must_be_kept(update, updates)) update.value = builder_.copied(update.value);
     }
     for (const Update& update : updates) {
       if (!write_in_place(update)) store_update(update);
@@ -226,15 +234,10 @@ class GraphLowering {
     return a.offset == b.offset;
   }
 
-  Tensor copied(const Tensor& tensor) {
-    const int buffer = builder_.scratch(tensor.type, tensor.sizes);
-    builder_.store(tensor, buffer, {0, program_.buffers[static_cast<std::size_t>(buffer)].strides}, false);
-    return builder_.load(buffer);
-  }
-
   void store_update(const Update& update) {
     program_.buffers.push_back(update.made);
-    builder_.store(update.value, static_cast<int>(program_.buffers.size()) - 1, {0, update.made.strides}, false);
+    builder_.store(update.value, static_cast<int>(program_.buffers.size()) - 1, {0, update.made.strides},
+                   false);
   }
 
   // A copy of the argument with parts written into it needs no copy: the parts are written into the argument.
@@ -248,7 +251,8 @@ class GraphLowering {
                       same_place(expr.place, whole, buffer.sizes);
     if (!fits) return false;
     auto& stages = program_.stages;
-    const auto copy = std::find_if(stages.begin(), stages.end(), [&](const Stage& stage) { return stage.buffer == expr.buffer; });
+    const auto copy = std::find_if(stages.begin(), stages.end(),
+                                   [&](const Stage& stage) { return stage.buffer == expr.buffer; });
     const bool is_copy = copy->kind == Stage::Kind::kLoops && copy->fold == Fold::kNone && !copy->is_part &&
                          copy->value->kind == Expr::Kind::kLoad && copy->value->buffer == update.input &&
                          copy->value->args.empty() && same_place(copy->value->place, whole, buffer.sizes);
@@ -288,6 +292,8 @@ const std::vector<const Operator*>& operators(bool whole) {
   return whole ? all : some;
 }
 
-void lower(const plug_graph& graph, bool whole, Program& program) { GraphLowering(graph, program).run(whole); }
+void lower(const plug_graph& graph, bool whole, Program& program) {
+  GraphLowering(graph, program).run(whole);
+}
 
 }  // namespace torchplug::sim::compiler

@@ -13,7 +13,8 @@ struct Slot {
 };
 
 std::string aligned(const Poly& bytes) {
-  if (const auto fixed = bytes.number()) return std::to_string((*fixed + kAlignment - 1) / kAlignment * kAlignment) + "L";
+  if (const auto fixed = bytes.number())
+    return std::to_string((*fixed + kAlignment - 1) / kAlignment * kAlignment) + "L";
   return "((" + bytes.text() + "+63)/64*64)";
 }
 

@@ -23,7 +23,8 @@ Tensor Node::value(std::int64_t index) const {
 }
 
 Tensor Node::tensor(std::size_t index) const {
-  if (arg(index).tag != PLUG_VALUE_REF) fail(PLUG_UNSUPPORTED, op_.schema, " has no tensor as argument ", index, ".");
+  if (arg(index).tag != PLUG_VALUE_REF)
+    fail(PLUG_UNSUPPORTED, op_.schema, " has no tensor as argument ", index, ".");
   return value(arg(index).as.i);
 }
 
@@ -33,7 +34,8 @@ Tensor Node::widened(std::size_t index, Type type) const { return b.widen(tensor
 std::vector<std::optional<Tensor>> Node::tensors(std::size_t index) const {
   const plug_value& list = arg(index);
   std::vector<std::optional<Tensor>> made;
-  if (list.tag != PLUG_VALUE_REFS) fail(PLUG_UNSUPPORTED, op_.schema, " has no list of tensors as argument ", index, ".");
+  if (list.tag != PLUG_VALUE_REFS)
+    fail(PLUG_UNSUPPORTED, op_.schema, " has no list of tensors as argument ", index, ".");
   for (std::uint32_t i = 0; i < list.count; ++i) {
     made.push_back(list.as.ints[i] < 0 ? std::nullopt : std::optional(value(list.as.ints[i])));
   }
@@ -48,7 +50,8 @@ Tensor Node::operand(std::size_t index, Type type) const {
     case PLUG_VALUE_INT: return b.integer(given.as.i, type);
     case PLUG_VALUE_FLOAT: return b.number(given.as.f, type);
     case PLUG_VALUE_SYMBOL: return b.size(symbol(given.as.i), type);
-    default: fail(PLUG_UNSUPPORTED, op_.schema, " has an argument ", index, " that is neither tensor nor number.");
+    default:
+      fail(PLUG_UNSUPPORTED, op_.schema, " has an argument ", index, " that is neither tensor nor number.");
   }
 }
 
@@ -121,7 +124,8 @@ Poly Node::start(std::size_t index, const Poly& size) const {
   if (!is_given(index)) return 0;
   const plug_value& given = arg(index);
   if (given.tag == PLUG_VALUE_SYMBOL) {
-    if (graph_.symbols[given.as.i]->min < 0) fail(PLUG_UNSUPPORTED, "A start that may be negative is not compiled.");
+    if (graph_.symbols[given.as.i]->min < 0)
+      fail(PLUG_UNSUPPORTED, "A start that may be negative is not compiled.");
     return symbol(given.as.i);
   }
   const std::int64_t from = integer(index);
@@ -135,7 +139,9 @@ Poly Node::start(std::size_t index, const Poly& size) const {
   fail(PLUG_UNSUPPORTED, "A start from the end of a size that may be smaller is not compiled.");
 }
 
-bool Node::is_wanted(std::size_t result) const { return result < node_.result_count && node_.results[result] >= 0; }
+bool Node::is_wanted(std::size_t result) const {
+  return result < node_.result_count && node_.results[result] >= 0;
+}
 
 const plug_graph_value& Node::declared(std::size_t result) const {
   return *graph_.values[node_.results[result]];
@@ -149,7 +155,8 @@ Type Node::type(std::size_t result) const {
 
 Shape Node::shape(std::size_t result) const {
   Shape sizes;
-  for (std::int32_t d = 0; d < declared(result).ndim; ++d) sizes.push_back(Poly::of_size(declared(result).sizes[d]));
+  for (std::int32_t d = 0; d < declared(result).ndim; ++d)
+    sizes.push_back(Poly::of_size(declared(result).sizes[d]));
   return sizes;
 }
 
@@ -160,7 +167,8 @@ void Node::set(const Tensor& tensor, std::size_t result) {
   if (made.rank() == shape(result).size()) {
     const Shape sizes = shape(result);
     bool repeats = false;
-    for (std::size_t d = 0; d < sizes.size(); ++d) repeats = repeats || (made.sizes[d].is(1) && !sizes[d].is(1));
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+      repeats = repeats || (made.sizes[d].is(1) && !sizes[d].is(1));
     if (repeats) made = b.expand(made, sizes);
     made.sizes = sizes;
   } else {

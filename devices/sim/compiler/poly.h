@@ -17,7 +17,9 @@ class Poly {
   }
   static Poly symbol(int index);
   // As plug_graph_value writes sizes: n < 0 is symbol -1 - n.
-  static Poly of_size(std::int64_t size) { return size < 0 ? symbol(static_cast<int>(-1 - size)) : Poly(size); }
+  static Poly of_size(std::int64_t size) {
+    return size < 0 ? symbol(static_cast<int>(-1 - size)) : Poly(size);
+  }
 
   Poly operator+(const Poly& other) const;
   Poly operator-(const Poly& other) const;

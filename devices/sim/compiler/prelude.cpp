@@ -41,8 +41,9 @@ INLINE int64_t x_grain(int64_t elements, int64_t each) { return each >= elements
 )";
 
 // Of a name that float64 and float32 share: libm's.
-#define SIM_LIBM(name)                                                        \
-  "INLINE float x_" #name "(float x) { return __builtin_" #name "f(x); }\n"  \
+#define SIM_LIBM(name)                                          \
+  "INLINE float x_" #name "(float x) { return __builtin_" #name \
+  "f(x); }\n"                                                   \
   "INLINE double x_" #name "(double x) { return __builtin_" #name "(x); }\n"
 #define SIM_LIBM_F64(name) "INLINE double x_" #name "(double x) { return __builtin_" #name "(x); }\n"
 
@@ -96,7 +97,8 @@ template <> bool limit<bool>(bool most) { return most; }
 )"},
     {"x_max(", "template <class T> INLINE T x_max(T a, T b) { return a > b || a != a ? a : b; }\n"},
     {"x_min(", "template <class T> INLINE T x_min(T a, T b) { return a < b || a != a ? a : b; }\n"},
-    {"most_", R"(#pragma omp declare reduction(most_float : float : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__builtin_inff())
+    {"most_",
+     R"(#pragma omp declare reduction(most_float : float : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__builtin_inff())
 #pragma omp declare reduction(most_double : double : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__builtin_inf())
 #pragma omp declare reduction(most_int64_t : int64_t : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__INT64_MAX__ - 1)
 #pragma omp declare reduction(most_int32_t : int32_t : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__INT32_MAX__ - 1)
@@ -105,7 +107,8 @@ template <> bool limit<bool>(bool most) { return most; }
 #pragma omp declare reduction(most_uint8_t : uint8_t : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = 0)
 #pragma omp declare reduction(most_bool : int : omp_out = omp_out | omp_in) initializer(omp_priv = 0)
 )"},
-    {"least_", R"(#pragma omp declare reduction(least_float : float : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __builtin_inff())
+    {"least_",
+     R"(#pragma omp declare reduction(least_float : float : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __builtin_inff())
 #pragma omp declare reduction(least_double : double : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __builtin_inf())
 #pragma omp declare reduction(least_int64_t : int64_t : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __INT64_MAX__)
 #pragma omp declare reduction(least_int32_t : int32_t : omp_out = x_min(omp_out, omp_in)) initializer(omp_priv = __INT32_MAX__)
@@ -147,7 +150,8 @@ INLINE Exp exp_parts_(float x) {
   return e.p * float_((uint32_t)(half + 127) << 23) * float_((uint32_t)(whole - half + 127) << 23);
 }
 )" SIM_LIBM_F64(exp)},
-    // For what is not above 0: a power of two is added to the exponent, and the rest of a very small one follows.
+    // For what is not above 0: a power of two is added to the exponent, and the rest of a very small one
+    // follows.
     {"x_exp_down(", R"(INLINE float x_exp_down(float x) {
   const Exp e = exp_parts_(x < -104.0f ? -104.0f : x);
   const bool is_low = x < -44.0f;
@@ -244,7 +248,9 @@ INLINE double x_sigmoid(double x) {
   return y * (1 + x * (1 - y));
 }
 )"},
-    {"x_gelu(", "template <class T> INLINE T x_gelu(T x) { return x * (T)0.5 * (1 + x_erf(x * (T)0.70710678118654752440)); }\n"},
+    {"x_gelu(",
+     "template <class T> INLINE T x_gelu(T x) { return x * (T)0.5 * (1 + x_erf(x * "
+     "(T)0.70710678118654752440)); }\n"},
     {"x_gelu_slope(", R"(template <class T> INLINE T x_gelu_slope(T x) {
   const T cdf = (T)0.5 * (1 + x_erf(x * (T)0.70710678118654752440));
   return cdf + x * x_exp_down(x * x * (T)-0.5) * (T)0.39894228040143267794;
@@ -305,6 +311,59 @@ template <class T> INLINE T x_pow(T a, T b) {
 )"},
     {"x_atan2(", R"(INLINE float x_atan2(float a, float b) { return __builtin_atan2f(a, b); }
 INLINE double x_atan2(double a, double b) { return __builtin_atan2(a, b); }
+)"},
+    // Blocks of 4 rows and 4 vectors, which stay in registers; the 64 columns of b lie packed in `panel`.
+    {"product_<", R"(#if defined(__clang__)
+#define FUSED
+#pragma clang fp contract(fast)
+#else
+#define FUSED __attribute__((optimize("fp-contract=fast")))
+#endif
+#ifdef __AVX512F__
+enum { kVector = 64 };
+#elif defined(__AVX__)
+enum { kVector = 32 };
+#else
+enum { kVector = 16 };
+#endif
+template <class T> struct Vector { typedef T type __attribute__((vector_size(kVector), aligned(sizeof(T)))); };
+template <class T, int R> FUSED static void tile_(const T* a, int64_t am, int64_t ak, const T* panel, T* c, int64_t cm,
+                                                  int64_t cn, int64_t k, int64_t width) {
+  typedef typename Vector<T>::type V;
+  const int lanes = kVector / sizeof(T);
+  for (int64_t from = 0; from < width; from += 4 * lanes) {
+    V sums[R][4] = {};
+    for (int64_t i = 0; i < k; ++i) {
+      const V* const b = (const V*)(panel + i * 64 + from);
+      const V b0 = b[0], b1 = b[1], b2 = b[2], b3 = b[3];
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) {
+        const V x = a[r * am + i * ak] - V{};
+        sums[r][0] += x * b0;
+        sums[r][1] += x * b1;
+        sums[r][2] += x * b2;
+        sums[r][3] += x * b3;
+      }
+    }
+    const int64_t count = width - from < 4 * lanes ? width - from : 4 * lanes;
+    for (int r = 0; r < R; ++r)
+      for (int64_t j = 0; j < count; ++j) c[r * cm + (from + j) * cn] = sums[r][j / lanes][j % lanes];
+  }
+}
+template <class T> static void product_(const T* a, int64_t am, int64_t ak, const T* b, int64_t bk, int64_t bn, T* c,
+                                        int64_t cm, int64_t cn, int64_t m, int64_t k, int64_t width, T* panel) {
+  for (int64_t i = 0; i < k && width < 64; ++i)
+    for (int64_t j = width; j < 64; ++j) panel[i * 64 + j] = 0;
+  if (bn == 1)
+    for (int64_t i = 0; i < k; ++i) __builtin_memcpy(panel + i * 64, b + i * bk, width * sizeof(T));
+  else
+    for (int64_t i = 0; i < k; i += 16)
+      for (int64_t j = 0; j < width; ++j)
+        for (int64_t l = i; l < k && l < i + 16; ++l) panel[l * 64 + j] = b[l * bk + j * bn];
+  int64_t r = 0;
+  for (; r + 4 <= m; r += 4) tile_<T, 4>(a + r * am, am, ak, panel, c + r * cm, cm, cn, k, width);
+  for (; r < m; ++r) tile_<T, 1>(a + r * am, am, ak, panel, c + r * cm, cm, cn, k, width);
+}
 )"},
     {"x_exp2(", SIM_LIBM(exp2)},
     {"x_log2(", SIM_LIBM(log2)},

@@ -16,7 +16,7 @@ struct Buffer {
   Type type;      // in memory
   Shape sizes;
   std::vector<Poly> strides;
-  Poly elements;  // of room that it needs
+  Poly elements;         // of room that it needs
   int overwritten = -1;  // the buffer whose memory this is the new content of
 };
 
@@ -35,7 +35,7 @@ struct Stage {
   Fold fold = Fold::kNone;
   bool by_columns = false;  // rather fold neighbours side by side
   int buffer = -1;
-  Affine place;  // over `kept`
+  Affine place;                        // over `kept`
   std::vector<const Expr*> positions;  // of a scatter, each times its step
   std::vector<Poly> steps;
   bool accumulates = false;  // of a scatter: added to what is there
@@ -46,8 +46,8 @@ struct Program {
   Pool pool;
   std::vector<Buffer> buffers;
   std::vector<Stage> stages;
-  std::vector<Poly> draws;       // 32-bit random numbers that each kRandom stage needs, in order
-  std::vector<char> constants;   // bytes of all constants
+  std::vector<Poly> draws;      // 32-bit random numbers that each kRandom stage needs, in order
+  std::vector<char> constants;  // bytes of all constants
   int inputs = 0, outputs = 0, symbols = 0;
   // Messages of checks that a run may fail, by number - 1.
   std::vector<std::string> checks;

@@ -61,6 +61,24 @@ bool folds_columns(const Stage& stage) {
   return stage.by_columns || (columns > 0 && columns >= rows);
 }
 
+bool is_at_least(const Poly& size, std::int64_t least) { return !size.number() || *size.number() >= least; }
+
+// Sums of products of elements of two matrices in memory, of which there are enough for blocks of them.
+bool is_product(const Program& program, const Stage& stage) {
+  const std::size_t rank = stage.kept.size();
+  const bool is_sum = stage.fold == Fold::kSum && stage.reduced.size() == 1 && rank >= 2 &&
+                      stage.value->kind == Expr::Kind::kApply && stage.value->text == "($0 * $1)";
+  if (!is_sum || !is_at_least(stage.kept[rank - 2], 4) || !is_at_least(stage.kept[rank - 1], 8)) return false;
+  for (const Expr* load : stage.value->args) {
+    const bool is_plain = load->kind == Expr::Kind::kLoad && load->args.empty() && is_real(load->type) &&
+                          program.buffers[static_cast<std::size_t>(load->buffer)].type == load->type;
+    if (!is_plain) return false;
+  }
+  const Affine &left = stage.value->args[0]->place, &right = stage.value->args[1]->place;
+  return left.coefs[rank - 1].is(0) && right.coefs[rank - 2].is(0) && !left.coefs[rank - 2].is(0) &&
+         !right.coefs[rank - 1].is(0);
+}
+
 class Scheduler {
  public:
   explicit Scheduler(Program& program) : program_(program) { made_.lives.resize(program.buffers.size()); }
@@ -98,6 +116,7 @@ class Scheduler {
     if (stage.kind == Stage::Kind::kRandom) return append(Kind::kRandom, std::move(stage));
     stage = *reshaped(program_.pool, stage, without_ones(stage.kept), without_ones(stage.reduced));
     if (stage.kind == Stage::Kind::kScatter) return append(Kind::kScatter, std::move(stage));
+    if (is_product(program_, stage)) return append(Kind::kProduct, merged_rows(stage));
     const Kind kind = folds_columns(stage) ? Kind::kColumns : Kind::kRows;
     const int earliest = earliest_nest(stage);
     for (int n = static_cast<int>(made_.nests.size()) - 1; n >= std::max(earliest, 0); --n) {
@@ -107,12 +126,28 @@ class Scheduler {
     append(kind, std::move(stage));
   }
 
+  // Rows of several matrices as those of one, where they lie so.
+  Stage merged_rows(Stage stage) {
+    while (stage.kept.size() > 2) {
+      Shape kept = stage.kept;
+      kept[kept.size() - 3] = kept[kept.size() - 3] * kept[kept.size() - 2];
+      kept.erase(kept.end() - 2);
+      auto merged = reshaped(program_.pool, stage, kept, stage.reduced);
+      if (!merged) break;
+      stage = std::move(*merged);
+    }
+    return stage;
+  }
+
   void append(Kind kind, Stage stage) {
     Nest nest;
     nest.kind = kind;
     if (kind == Kind::kColumns) {
       nest.outer.assign(stage.kept.begin(), stage.kept.end() - 1);
       nest.inner = {stage.kept.back()};
+      nest.reduced = stage.reduced;
+    } else if (kind == Kind::kProduct) {
+      nest.outer = stage.kept;
       nest.reduced = stage.reduced;
     } else {
       nest.outer = stage.kept;
@@ -207,7 +242,8 @@ class Scheduler {
 
   std::optional<Stage> fitted(const Stage& stage, const Shape& kept, const Shape& reduced) {
     if (stage.kept == kept && stage.reduced == reduced) return stage;
-    const bool holds_as_many = product(stage.kept) == product(kept) && product(stage.reduced) == product(reduced);
+    const bool holds_as_many =
+        product(stage.kept) == product(kept) && product(stage.reduced) == product(reduced);
     if (!holds_as_many) return std::nullopt;
     return reshaped(program_.pool, stage, kept, reduced);
   }
@@ -232,8 +268,9 @@ class Scheduler {
       const bool is_value_of_row = item.is_row || item.stage.fold != Fold::kNone;
       if (item.stage.is_part || (is_row && !is_value_of_row)) return false;
       for (const Expr* load : loads_of(stage.value)) {
-        const bool is_same = load->buffer != item.stage.buffer ||
-                             (load->args.empty() && padded(load->place, rank) == padded(item.stage.place, rank));
+        const bool is_same =
+            load->buffer != item.stage.buffer ||
+            (load->args.empty() && padded(load->place, rank) == padded(item.stage.place, rank));
         if (!is_same) return false;
       }
     }
@@ -243,7 +280,7 @@ class Scheduler {
   // ---- Fewer dims. ----
 
   void finish(Nest& nest) {
-    if (nest.kind == Kind::kRandom || nest.kind == Kind::kScatter) return;
+    if (nest.kind != Kind::kRows && nest.kind != Kind::kColumns) return;
     if (nest.kind == Kind::kRows && !nest.is_split && !nest.outer.empty()) {
       order(nest);
       while (merge(nest, nest.outer, 0)) continue;
@@ -323,9 +360,11 @@ class Scheduler {
         if (life.first < 0) life.first = n;
         life.last = std::max(life.last, n);
         const Buffer& buffer = program_.buffers[static_cast<std::size_t>(item.stage.buffer)];
-        if (buffer.origin == Buffer::Origin::kOutput || item.stage.kind != Stage::Kind::kLoops || item.stage.is_part)
+        if (buffer.origin == Buffer::Origin::kOutput || item.stage.kind != Stage::Kind::kLoops ||
+            item.stage.is_part)
           life.is_stored = true;
-        std::vector<const Expr*> read = item.stage.value == nullptr ? std::vector<const Expr*>() : loads_of(item.stage.value);
+        std::vector<const Expr*> read =
+            item.stage.value == nullptr ? std::vector<const Expr*>() : loads_of(item.stage.value);
         for (const Expr* position : item.stage.positions) {
           for (const Expr* load : loads_of(position)) read.push_back(load);
         }

@@ -13,6 +13,8 @@ struct Nest {
   enum class Kind {
     kRows,     // for each outer index: passes over the inner ones, of which folds make one value
     kColumns,  // for each outer index and block of the one inner dim: folds over `reduced`, side by side
+    kProduct,  // one stage: products of matrices, [batch..., M, N] kept and [K] reduced; outer is what is
+               // kept
     kScatter,  // one stage, in order
     kRandom    // one stage
   };
@@ -43,9 +45,9 @@ Schedule schedule(Program& program);
 
 // The places in a scratch block where buffers lie, those that are never alive at once in the same one.
 struct MemoryPlan {
-  std::vector<int> slots;         // of each buffer; -1: none
+  std::vector<int> slots;            // of each buffer; -1: none
   std::vector<std::string> offsets;  // of each slot, in C++
-  std::string bytes;              // of all, in C++
+  std::string bytes;                 // of all, in C++
 };
 
 MemoryPlan plan_memory(const Program& program, const Schedule& schedule);

@@ -24,10 +24,22 @@ namespace torchplug::sim::compiler {
 namespace {
 
 // No option that changes what NaN, infinity or a signed zero become.
-constexpr const char* kOptions[] = {"-x",          "c++",          "-std=gnu++17",        "-O3",
-                                    "-fPIC",       "-shared",      "-march=native",       "-fno-math-errno",
-                                    "-fno-trapping-math", "-ffp-contract=off", "-fopenmp-simd", "-fwrapv",
-                                    "-fno-exceptions", "-fno-rtti", "-fvisibility=default", "-w"};
+constexpr const char* kOptions[] = {"-x",
+                                    "c++",
+                                    "-std=gnu++17",
+                                    "-O3",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-march=native",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    "-ffp-contract=off",
+                                    "-fopenmp-simd",
+                                    "-fwrapv",
+                                    "-fno-exceptions",
+                                    "-fno-rtti",
+                                    "-fvisibility=default",
+                                    "-w"};
 
 struct Closed {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -77,7 +89,8 @@ std::vector<std::string> find_compiler() {
     const std::string found = find_program(name);
     if (!found.empty()) return {found};
   }
-  fail(PLUG_UNSUPPORTED, "No C++ compiler (c++, g++ or clang++) is in PATH, and CXX names none: install one.");
+  fail(PLUG_UNSUPPORTED,
+       "No C++ compiler (c++, g++ or clang++) is in PATH, and CXX names none: install one.");
 }
 
 // A child process and the group of all that it starts.
@@ -90,7 +103,8 @@ class Child {
     const std::string place = "TMPDIR=" + temporary, locale = "LC_ALL=C";
     std::vector<char*> variables = {const_cast<char*>(place.c_str()), const_cast<char*>(locale.c_str())};
     for (char** entry = environ; *entry != nullptr; ++entry) {
-      if (std::strncmp(*entry, "TMPDIR=", 7) != 0 && std::strncmp(*entry, "LC_ALL=", 7) != 0) variables.push_back(*entry);
+      if (std::strncmp(*entry, "TMPDIR=", 7) != 0 && std::strncmp(*entry, "LC_ALL=", 7) != 0)
+        variables.push_back(*entry);
     }
     variables.push_back(nullptr);
     posix_spawn_file_actions_t actions;
@@ -108,7 +122,9 @@ class Child {
     const int error = posix_spawn(&pid_, args[0], &actions, &attributes, args.data(), variables.data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    if (error != 0) fail(PLUG_UNSUPPORTED, "The C++ compiler ", command[0], " could not be started: ", std::strerror(error), ".");
+    if (error != 0)
+      fail(PLUG_UNSUPPORTED, "The C++ compiler ", command[0], " could not be started: ", std::strerror(error),
+           ".");
   }
   ~Child() {
     if (ended_) return;
@@ -142,7 +158,8 @@ std::string first_lines(const std::string& path) {
   const std::vector<char> bytes = read_file(path);
   std::string text(bytes.begin(), bytes.end());
   const auto at = text.find("error");
-  if (at != std::string::npos) text = text.substr(text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1);
+  if (at != std::string::npos)
+    text = text.substr(text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1);
   return text.substr(0, kMost);
 }
 
@@ -164,8 +181,8 @@ std::string processor() {
   char line[8192];
   while (file && std::fgets(line, sizeof line, file.get()) != nullptr) {
     const std::string_view text(line);
-    const bool tells = text.starts_with("model name") || text.starts_with("flags") || text.starts_with("Features") ||
-                       text.starts_with("CPU part");
+    const bool tells = text.starts_with("model name") || text.starts_with("flags") ||
+                       text.starts_with("Features") || text.starts_with("CPU part");
     if (tells) made += text;
     if (text == "\n") break;
   }
@@ -178,7 +195,8 @@ PrivateDirectory::PrivateDirectory() {
   const char* const place = std::getenv("TMPDIR");
   path_ = std::string(place != nullptr && place[0] == '/' ? place : "/tmp") + "/torchplug-sim-XXXXXX";
   if (mkdtemp(path_.data()) == nullptr) {
-    fail(PLUG_UNSUPPORTED, "No directory for the compiler could be made at ", path_, ": ", std::strerror(errno), ".");
+    fail(PLUG_UNSUPPORTED, "No directory for the compiler could be made at ", path_, ": ",
+         std::strerror(errno), ".");
   }
 }
 
@@ -237,7 +255,8 @@ std::vector<char> build_library(const std::string& source, const Progress& progr
   std::vector<char> library;
   if (child.succeeded()) library = read_file(directory.file("engine.so"));
   if (library.empty()) {
-    fail(PLUG_INTERNAL, "The C++ compiler ", command[0], " refuses the source: ", first_lines(directory.file("messages")));
+    fail(PLUG_INTERNAL, "The C++ compiler ", command[0],
+         " refuses the source: ", first_lines(directory.file("messages")));
   }
   return library;
 }

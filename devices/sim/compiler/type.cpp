@@ -13,9 +13,9 @@ struct TypeRow {
 };
 
 constexpr TypeRow kTypes[] = {
-    {PLUG_F32, "float", "float"},       {PLUG_F64, "double", "double"},    {PLUG_BF16, "float", "uint16_t"},
-    {PLUG_F16, "float", "uint16_t"},    {PLUG_I64, "int64_t", "int64_t"},  {PLUG_I32, "int32_t", "int32_t"},
-    {PLUG_I16, "int16_t", "int16_t"},   {PLUG_I8, "int8_t", "int8_t"},     {PLUG_U8, "uint8_t", "uint8_t"},
+    {PLUG_F32, "float", "float"},     {PLUG_F64, "double", "double"},   {PLUG_BF16, "float", "uint16_t"},
+    {PLUG_F16, "float", "uint16_t"},  {PLUG_I64, "int64_t", "int64_t"}, {PLUG_I32, "int32_t", "int32_t"},
+    {PLUG_I16, "int16_t", "int16_t"}, {PLUG_I8, "int8_t", "int8_t"},    {PLUG_U8, "uint8_t", "uint8_t"},
     {PLUG_BOOL, "bool", "uint8_t"},
 };
 
@@ -75,7 +75,8 @@ std::string literal(std::int64_t number, Type type) {
   if (type == Type::kBool) return number != 0 ? "true" : "false";
   if (number == INT64_MIN) return "INT64_MIN";
   const std::string text = std::to_string(number) + (type == Type::kI64 ? "L" : "");
-  const std::string cast = type == Type::kI64 || type == Type::kI32 ? "" : "(" + std::string(value_name(type)) + ")";
+  const std::string cast =
+      type == Type::kI64 || type == Type::kI32 ? "" : "(" + std::string(value_name(type)) + ")";
   return cast + (number < 0 ? "(" + text + ")" : text);
 }
 

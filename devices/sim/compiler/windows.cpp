@@ -48,7 +48,8 @@ std::vector<std::int64_t> per_dim(const Node& n, std::size_t arg, std::size_t ra
   std::vector<std::int64_t> given = n.is_given(arg) ? n.integers(arg) : std::vector<std::int64_t>();
   if (given.empty()) given.push_back(otherwise);
   if (given.size() == 1) given.resize(rank, given[0]);
-  if (given.size() != rank) fail(PLUG_UNSUPPORTED, "Windows over ", rank, " dims are given as ", given.size(), ".");
+  if (given.size() != rank)
+    fail(PLUG_UNSUPPORTED, "Windows over ", rank, " dims are given as ", given.size(), ".");
   return given;
 }
 
@@ -65,7 +66,8 @@ Tensor surrounded(Node& n, const Tensor& self, const Windows& windows, const Sha
     const auto needs = needed.number(), has = kept.number();
     fits = fits && windows.padding[d] == 0 && (needed == kept || (needs && has && *needs <= *has));
     // At least what is written, at least what is read.
-    sizes[first + d] = needs && has ? Poly(std::max(*needs, *has)) : kept + Poly(windows.padding[d] + windows.span(d) * windows.stride[d]);
+    sizes[first + d] = needs && has ? Poly(std::max(*needs, *has))
+                                    : kept + Poly(windows.padding[d] + windows.span(d) * windows.stride[d]);
   }
   if (fits) return n.b.realised(part);
   return placed_into(n, part, sizes, offsets, steps, filling);

@@ -23,8 +23,8 @@ std::vector<std::int64_t> per_dim(const Node& n, std::size_t arg, std::size_t ra
 // `self` with `filling` around its last dims, so that windows for `counts` results fit.
 Tensor surrounded(Node& n, const Tensor& self, const Windows& windows, const Shape& counts, double filling);
 
-// Results of windows back where they came from: result j at j * stride + offset of the last dims, 0 between, so
-// that a window of the same kernel over it sums up what reaches each of `sizes` elements.
+// Results of windows back where they came from: result j at j * stride + offset of the last dims, 0 between,
+// so that a window of the same kernel over it sums up what reaches each of `sizes` elements.
 Tensor spread(Node& n, const Tensor& results, const Windows& windows, const Shape& sizes);
 
 // What the windows see of what surrounded() made: [leading..., counts..., kernel...].
