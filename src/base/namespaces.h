@@ -31,7 +31,7 @@ using namespace base;
 namespace compile {  // a plugin's compiler: what it compiles, and its engines
 using namespace aten;
 using namespace graph;
-}  // namespace compile
+}  // namespace compile, whose Graph is the one of `graph`
 namespace autocast {  // mixed precision
 using namespace plugin;
 }
@@ -43,7 +43,7 @@ using namespace aten;
 }
 namespace pytorch {  // how all of this becomes a device of PyTorch's
 using namespace sharing;
-using namespace compile;
+using namespace aten;
 using namespace autocast;
 using namespace profiler;
 using namespace distributed;

@@ -65,7 +65,6 @@ void Compiler::list_operators() {
   for (uint32_t i = 0; i < count; ++i) {
     TORCH_CHECK(schemas[i] != nullptr, "Schema ", i, " of the compiler of plugin '", module_.name,
                 "' is NULL.");
-    listed_[i].size = sizeof(plug_kernel);
     listed_[i].schema = schemas[i];
     std::string why;
     std::optional<Binding> binding = bind_schema(listed_[i], &why);

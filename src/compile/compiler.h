@@ -16,6 +16,8 @@
 
 namespace torchplug::compile {
 
+using graph::Graph;  // not one that is captured and replayed
+
 // One wish for an engine.
 struct Wish {
   const Graph& graph;

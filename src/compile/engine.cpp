@@ -11,7 +11,6 @@ Engine::Engine(const Module& module, const plug_compiler& compiler, DeviceIndex 
       device_(device),
       handle_(handle),
       target_{module, kernel_, "engine", "engine", {}, /*may_decline=*/true} {
-  kernel_.size = sizeof kernel_;
   kernel_.schema = "engine";
   kernel_.fn = compiler.run;
   kernel_.user = handle;

@@ -153,7 +153,7 @@ class GraphWriter {
   static std::string type_text(const TensorType& type) {
     std::string text = dtype_text(type.dtype) + "[" + extents_text(type.sizes);
     if (type.strides && type.strides != contiguous_strides(type.sizes))
-      text += "; " + extents_text(*type.strides);
+      text += say("; ", extents_text(*type.strides));
     return text + "]";
   }
 
@@ -162,7 +162,7 @@ class GraphWriter {
     const Value& value = value_of(number);
     std::string text = label(number) + ": " + type_text(value.type);
     if ((value.flags & PLUG_GRAPH_WEIGHT) != 0) text += " weight";
-    if (!value.name.empty() && label(number) != "%" + value.name) text += " " + in_quotes(value.name);
+    if (!value.name.empty() && label(number) != "%" + value.name) text += say(" ", in_quotes(value.name));
     return text;
   }
 

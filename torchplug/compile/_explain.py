@@ -54,7 +54,9 @@ class Report:
             )
             for place, group in enumerate(graph.groups):
                 made = f"{group.compiled} compiled, {group.loaded} from disk, {group.seconds:.2f} s"
-                lines.append(f"  group {place}: {group.nodes} nodes, {group.engines} engines ({made})")
+                lines.append(
+                    f"  group {place}: {group.nodes} nodes, {group.engines} engines ({made})"
+                )
                 lines += [f"    declined: {why}" for why in group.declined]
                 lines += [f"    disk: {why}" for why in group.disk]
             for (name, why), count in Counter(graph.eager).most_common():
@@ -62,7 +64,9 @@ class Report:
         return "\n".join(lines)
 
 
-def explain(model: Any, *inputs: Any, options: dict[str, Any] | None = None, **named: Any) -> Report:
+def explain(
+    model: Any, *inputs: Any, options: dict[str, Any] | None = None, **named: Any
+) -> Report:
     """Compiles the model anew, calls it once, backward too where results have a gradient, and says what was made."""
     before, _backend.programs = _backend.programs, []
     try:

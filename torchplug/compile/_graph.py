@@ -26,6 +26,8 @@ FORMATS = {
     torch.channels_last_3d: 3,
 }
 COPY = torch.ops.aten.copy_.default
+# Stands for what is no tensor of the device, or has a size that is known only when the program runs.
+UNKNOWN = (torch.int64, [0], [1])
 
 
 @dataclass
@@ -70,6 +72,7 @@ class Builder:
         self.facts = _C.describe_compiler(device.index)
         self.places: dict[sympy.Expr, int] = {}
         self.built = Built(_C.CompilerGraph())
+        self._unknown: set[int] = set()  # values that are UNKNOWN
         self._many: dict[Any, list[int]] = {}  # of a node with several results: their values
 
     def build(self, weights: set[int]) -> Built:
@@ -114,8 +117,7 @@ class Builder:
 
     def engine_strides(self, value: torch.Tensor) -> Iterable[Any]:
         """What an engine is given, or gives: as PyTorch has it where the compiler takes it so."""
-        dense = torch._prims_common.is_non_overlapping_and_dense(value)
-        if self.facts["strided"] and dense:
+        if self.facts["strided"] and _numbers.is_dense(value):
             return value.stride()
         return torch._prims_common.make_contiguous_strides_for(value.shape)
 
@@ -202,18 +204,25 @@ class Builder:
 
     def _add_opaque(self, node: fx.Node, results: list[Any], why: str) -> None:
         """One that is only to run at its time: after all that it depends on."""
-        tensors = [is_device_tensor(value, self.device) for value in results]
         refs = sorted({self.built.value_of[one] for one in self._dependencies(node)})
         count = len(results)
         schema = "torchplug::opaque(Tensor[] xs) -> " + (
             "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
         )
-        types: list[Any] = []
-        for value, is_tensor in zip(results, tensors, strict=True):
-            # Its size may be known only when it has run: one without elements stands for it.
-            types.append((value.dtype if is_tensor else torch.int64, [0], [1]))
+        types = [self._opaque_type(value) for value in results]
         numbers = self.built.graph.add_node(schema, -1, [("refs", refs)], types, source_of(node))
+        self._unknown |= {
+            number for number, kind in zip(numbers, types, strict=True) if kind is UNKNOWN
+        }
         self._keep(node, numbers, False, False, why)
+
+    def _opaque_type(self, value: Any) -> tuple[torch.dtype, list[int], list[int]]:
+        if not is_device_tensor(value, self.device):
+            return UNKNOWN
+        try:
+            return self._type(value)
+        except NotForCompilers:
+            return UNKNOWN
 
     def _dependencies(self, node: fx.Node) -> set[fx.Node]:
         """Values that have to be there before it, also through numbers."""
@@ -254,13 +263,14 @@ class Builder:
         return self._encode_plain(value, str(kind))
 
     def _encode_node(self, node: fx.Node) -> tuple[str, Any]:
-        if node in self.built.value_of:
-            return ("ref", self.built.value_of[node])
+        number = self.built.value_of.get(node)
+        if number is not None and number not in self._unknown:
+            return ("ref", number)
         value = node.meta.get("val")
         if isinstance(value, torch.SymInt):
             known = _numbers.expression_of(value)
             return ("int", known) if isinstance(known, int) else ("symbol", self.symbol(value))
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, torch.Tensor) and value.device != self.device:
             raise NotForCompilers(f"its argument {node.name!r} is on {value.device}")
         raise NotForCompilers(f"its argument {node.name!r} is known only when the program runs")
 

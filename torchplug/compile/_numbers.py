@@ -30,6 +30,25 @@ def is_known_at_entry(value: int | torch.SymInt) -> bool:
     return not any(env.is_unbacked_symint(symbol) for symbol in value.node.expr.free_symbols)
 
 
+def is_dense(value: torch.Tensor) -> bool:
+    """Whether its elements are known to lie without gaps, and each by itself."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    known = [
+        (size, stride)
+        for size, stride in zip(value.shape, value.stride(), strict=True)
+        if not statically_known_true(size == 1)
+    ]
+    expected: Any = 1
+    while known:
+        found = [pair for pair in known if statically_known_true(pair[1] == expected)]
+        if not found:
+            return False
+        known.remove(found[0])
+        expected = expected * found[0][0]
+    return True
+
+
 def bounds_of(value: torch.SymInt) -> tuple[int, int, int]:
     """The least and the most it can be, and what it is in the call that was traced."""
     bounds = value.node.shape_env.bound_sympy(value.node.expr)
@@ -46,7 +65,10 @@ def function_of(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> Call
     import sympy
 
     renamed = expression.xreplace(
-        {symbol: sympy.Symbol(name, integer=True) for symbol, name in zip(symbols, names, strict=True)}
+        {
+            symbol: sympy.Symbol(name, integer=True)
+            for symbol, name in zip(symbols, names, strict=True)
+        }
     )
     text = f"lambda {', '.join(names)}: {PythonPrinter().doprint(renamed)}"
     function: Any = eval(text, {"math": __import__("math"), "torch": torch})  # noqa: S307  our own text

@@ -51,7 +51,9 @@ class Options:
                 raise ValueError(f"Option {name!r} is {value!r}. It is a number from 1 on.")
         for name in ("background", "cache"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"Option {name!r} is {getattr(self, name)!r}. It is True or False.")
+                raise ValueError(
+                    f"Option {name!r} is {getattr(self, name)!r}. It is True or False."
+                )
         if self.on_error not in ("raise", "eager"):
             raise ValueError(f"Option 'on_error' is {self.on_error!r}. It is 'raise' or 'eager'.")
         if isinstance(self.eager, str) or not all(isinstance(name, str) for name in self.eager):

@@ -60,9 +60,7 @@ def make(
     )
     writer = _Writer(builder, built, options)
     groups = [writer.make_group(nodes) for nodes in found["groups"]]
-    outside = [
-        (part.fx, why) for part, why in zip(built.parts, found["why"], strict=True) if why
-    ]
+    outside = [(part.fx, why) for part, why in zip(built.parts, found["why"], strict=True) if why]
     return Program(writer.write(found["steps"], groups), groups, outside)
 
 
@@ -129,7 +127,7 @@ class _Writer:
     def _wanted_strides(self, node: fx.Node, symbols: list[int]) -> list[int] | None:
         """As PyTorch has them, if the engine gives others and these tell the elements apart."""
         value = node.meta["val"]
-        if not torch._prims_common.is_non_overlapping_and_dense(value):
+        if not _numbers.is_dense(value):
             return None
         wanted = [_numbers.expression_of(stride) for stride in value.stride()]
         if not all(isinstance(stride, int) for stride in wanted):
@@ -258,7 +256,9 @@ def _caller(group: Group, options: Options) -> Callable[..., Any]:
                 import warnings
 
                 warned.append(True)
-                warnings.warn(f"{str(error).splitlines()[0]} Its operators run one by one.", stacklevel=2)
+                warnings.warn(
+                    f"{str(error).splitlines()[0]} Its operators run one by one.", stacklevel=2
+                )
             outputs = None
         return eager(*inputs, *numbers) if outputs is None else outputs
 
