@@ -15,6 +15,7 @@ OF_TESTS = f"{PREFIX}TEST_"
 """What torchplug's own tests are told, which nobody else needs to know."""
 DEVICE = "TORCHPLUG_DEVICE"
 LEDGER = "TORCHPLUG_LEDGER"
+CACHE_DIR = "TORCHPLUG_CACHE_DIR"
 
 
 class Setting(NamedTuple):

@@ -45,6 +45,8 @@ inline constexpr Setting kSettings[] = {
      "src/memory/allocator_settings.cpp"},
     {"TORCHPLUG_NO_MEMORY_CACHING", SettingKind::kFlag, "0|1", "0",
      "every tensor is allocated and freed by the plugin, without a cache", "src/memory/device_allocator.cpp"},
+    {"TORCHPLUG_CACHE_DIR", SettingKind::kText, "PATH", "~/.cache/torchplug",
+     "the directory in which engines of compiled graphs are kept", "torchplug/compile/_options.py"},
     {"TORCHPLUG_LAYERS", SettingKind::kText, "validate,fault,trace", "none",
      "layers around the plugin: validate checks every call, fault injects failures, trace writes every call "
      "down",
