@@ -119,12 +119,13 @@ std::variant<std::shared_ptr<Engine>, Declined> Compiler::compile(const Wish& wi
     return Declined{why.empty() ? "the plugin's compiler declined the graph" : std::move(why)};
   }
   check(status, "compile", device_);
+  const auto inputs = static_cast<size_t>(wish.graph.input_count());
   TORCH_CHECK(engine != nullptr, "Plugin '", module_.name,
               "': compile returned PLUG_OK and no engine. Set *engine, or return PLUG_UNSUPPORTED.");
-  return std::make_shared<Engine>(module_, table_, device_, engine);
+  return std::make_shared<Engine>(module_, table_, device_, engine, inputs);
 }
 
-std::shared_ptr<Engine> Compiler::load(const std::string& bytes) const {
+std::shared_ptr<Engine> Compiler::load(const std::string& bytes, size_t inputs) const {
   plug_engine engine = nullptr;
   take_plugin_error();
   plug_status status = PLUG_OK;
@@ -136,7 +137,7 @@ std::shared_ptr<Engine> Compiler::load(const std::string& bytes) const {
   check(status, "engine_load", device_);
   TORCH_CHECK(engine != nullptr, "Plugin '", module_.name,
               "': engine_load returned PLUG_OK and no engine. Set *engine, or return PLUG_UNSUPPORTED.");
-  return std::make_shared<Engine>(module_, table_, device_, engine);
+  return std::make_shared<Engine>(module_, table_, device_, engine, inputs);
 }
 
 std::string Compiler::save(const Engine& engine) const {

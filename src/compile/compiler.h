@@ -55,7 +55,8 @@ class Compiler {
 
   // The engine; or that it was declined. Throws the plugin's words for a failure.
   std::variant<std::shared_ptr<Engine>, Declined> compile(const Wish& wish) const;
-  std::shared_ptr<Engine> load(const std::string& bytes) const;  // null: they are of no use to it
+  // Null: the bytes are of no use to it. `inputs`: how many the engine has.
+  std::shared_ptr<Engine> load(const std::string& bytes, size_t inputs) const;
   std::string save(const Engine& engine) const;
   // Which nodes it would have together; nothing if it leaves that to the host.
   std::optional<Partition> partition(const Graph& graph) const;

@@ -1,24 +1,34 @@
 #pragma once
 // A graph that a plugin has compiled for one device. It is called as kernels are, by KernelCall, with all
 // that stands around kernels. Destroyed when nobody has it any more and the streams have executed its runs.
+// Any thread may run it.
 
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "aten/kernel/kernel_call.h"
+#include "compile/packed_weights.h"
 #include "plugin/module.h"
+#include "runtime/event.h"
 
 namespace torchplug::compile {
 
 class Engine {
  public:
-  Engine(const Module& module, const plug_compiler& compiler, DeviceIndex device, plug_engine handle);
+  Engine(const Module& module, const plug_compiler& compiler, DeviceIndex device, plug_engine handle,
+         size_t inputs);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Enqueues it. PLUG_UNSUPPORTED: it declines such a call.
-  plug_status run(std::span<const plug_value> arguments, std::span<plug_value> results, uint64_t flags,
-                  const Stream& stream) const;
+  // Enqueues it, after the packing of weights that are new or have changed. `arguments`: of the inputs, then
+  // numbers. PLUG_UNSUPPORTED: it declines such a call.
+  plug_status run(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments,
+                  std::span<plug_value> results, uint64_t flags, const Stream& stream);
 
   plug_engine handle() const { return handle_; }
   // What it was compiled to, for people.
@@ -27,14 +37,27 @@ class Engine {
 
  private:
   plug_engine_info info() const;
+  plug_kernel kernel_of(plug_kernel_fn function) const;
+  PackedWeights find_packed(size_t inputs) const;
+  void pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments, uint64_t flags,
+            const Stream& stream);
 
   const Module& module_;
   const plug_compiler& compiler_;
   DeviceIndex device_;
   plug_engine handle_;
-  plug_kernel kernel_{};
-  KernelTarget target_;
+  plug_kernel run_kernel_;
+  plug_kernel pack_kernel_;
+  KernelTarget run_target_;
+  KernelTarget pack_target_;
   AlikeCalls alike_;
+
+  // Of an engine that packs weights, or whose runs may not overlap: one stream after the other.
+  bool is_ordered_;
+  std::mutex order_lock_;  // guards
+  PackedWeights packed_;
+  std::optional<Stream> last_;  // the stream it was given to
+  std::unique_ptr<Event> done_;
 };
 
 }  // namespace torchplug::compile

@@ -13,6 +13,7 @@
 #include "base/immortal.h"
 #include "graph/canonical.h"
 #include "graph/specialize.h"
+#include "runtime/capture.h"
 
 namespace torchplug::compile {
 namespace {
@@ -161,7 +162,7 @@ EngineGroup::EnginePtr EngineGroup::load_engine(std::string_view key) {
   EnginePtr engine;
   if (loaded.bytes) {
     try {
-      engine = compiler_.load(*loaded.bytes);
+      engine = compiler_.load(*loaded.bytes, static_cast<size_t>(graph_.input_count()));
       if (engine == nullptr) why = "the plugin has no use for an engine that it saved";
     } catch (const std::exception& error) {
       why = error.what();
@@ -269,6 +270,7 @@ std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors given, Numbers n
   if (engine == nullptr) return std::nullopt;
   const LedgerTimer timer;
   const Stream stream = Stream::current(compiler_.device());
+  if (const auto capture = capture_of(stream)) capture->hold(engine);
   std::vector<at::Tensor> inputs;
   inputs.reserve(given.size());
   for (size_t i = 0; i < given.size(); ++i) inputs.push_back(conformed(given[i], i, numbers));
@@ -298,7 +300,8 @@ std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors given, Numbers n
     tensor.flags |= PLUG_TENSOR_WRITTEN;
     results.push_back(value_of_tensor(&tensor));
   }
-  if (engine->run(arguments, results, graph_.flags(), stream) == PLUG_UNSUPPORTED) return std::nullopt;
+  if (engine->run(inputs, arguments, results, graph_.flags(), stream) == PLUG_UNSUPPORTED)
+    return std::nullopt;
   engine_account().count(Way::kEngine, Reason::kNone, 0, timer.nanoseconds());
 
   for (size_t i = 0; i < outputs.size(); ++i) {
