@@ -77,6 +77,11 @@ OTHERS = {
     "kernels": list(ends_of("plug_kernels", "list").values()),
     "kernel": list(ends_of("plug_kernel", "fn").values()),
     "autocast": list(ends_of("plug_autocast", "dtype").values()),
+    "compiler": [
+        end
+        for last, end in ends_of("plug_compiler", "engine_destroy").items()
+        if last not in ("identity", "engine_save")  # of a group that is whole or absent
+    ],
 }
 
 BODY = """
@@ -91,6 +96,8 @@ for _ in range(2):
     assert torch.allclose((there @ there.t()).softmax(1).cpu(), (x @ x.t()).softmax(1))
     assert torch.zeros(5, device=device).sum().item() == 0
 module.synchronize()
+if torchplug._C.has_compiler(0):
+    assert "aten::relu" in torchplug._C.compiler_operators(0)
 print(torchplug._C.describe()["abi"][1])
 """
 
@@ -149,6 +156,18 @@ def refusal_of(plugin, tmp_path_factory):
 def test_a_table_that_ends_inside_of_a_group_is_refused_by_name(refusal_of, last):
     said = refusal_of("RUNTIME", RUNTIME[last])
     assert "implements only part of the group" in said and last in said
+
+
+@pytest.mark.parametrize("last", ["identity", "engine_save"])
+def test_a_compiler_that_ends_inside_of_its_group_for_the_disk_is_refused(refusal_of, last):
+    said = refusal_of("COMPILER", ends_of("plug_compiler", "compile")[last])
+    assert "has a part of identity, engine_save and engine_load" in said
+
+
+@pytest.mark.parametrize("last", ["compile", "run"])
+def test_a_compiler_that_ends_before_its_three_functions_is_refused(refusal_of, last):
+    said = refusal_of("COMPILER", ends_of("plug_compiler", "compile")[last])
+    assert "has a plug_compiler without" in said
 
 
 @pytest.mark.parametrize("size", [members_of("plug_profiler")[-2][1], 8])

@@ -1,6 +1,6 @@
 /* A device whose tables end where they are told to, as those of an earlier header did:
 ** short_tables.runtime is how many bytes the runtime table has, likewise module, kernels,
-** kernel, profiler, autocast and rule. What lies behind is poison. */
+** kernel, profiler, autocast, rule and compiler. What lies behind is poison. */
 #include <stdio.h>
 
 #include "on_sim.h"
@@ -10,6 +10,7 @@ enum { kKernels = 64 };
 static plug_kernels kernels;
 static plug_profiler profiler;
 static plug_autocast autocast;
+static plug_compiler compiler;
 static char list[kKernels * sizeof(plug_kernel)];
 static char rules[2 * sizeof(plug_autocast_rule)];
 
@@ -72,14 +73,17 @@ plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out)
   make_kernels(module.kernels);
   make_autocast();
   profiler = *module.profiler;
+  compiler = *module.compiler;
   module.kernels = &kernels;
   module.profiler = &profiler;
   module.autocast = &autocast;
+  module.compiler = &compiler;
   module.abi_minor = wanted("minor", PLUG_ABI_MINOR);
   if (wanted("runtime", sizeof runtime) <= offsetof(plug_runtime, device_open))
     runtime.device_info = open_and_tell;
   shorten("runtime", &runtime, sizeof runtime);
   shorten("profiler", &profiler, sizeof profiler);
+  shorten("compiler", &compiler, sizeof compiler);
   shorten("module", &module, sizeof module);
   *out = &module;
   return PLUG_OK;

@@ -1,0 +1,150 @@
+"""A plug_compiler that is not one is refused in a sentence; the three functions are enough for torch.compile."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+from helpers import output_of
+from session import Session
+from vendors import compile_test_plugin
+
+pytestmark = pytest.mark.accelerator("the CPU has no plugin", only="sim")
+
+FAULT = "TORCHPLUG_ODD_COMPILER_FAULT"
+LOAD = """
+import os
+from torchplug import _C
+os.environ["{variable}"] = {fault!r}
+try:
+    _C.plugin_name({path!r})
+except RuntimeError as error:
+    print(str(error).splitlines()[0])
+else:
+    print("loaded")
+"""
+COMPILE = """
+from torchplug import _C
+module = torch.get_device_module(device)
+x = torch.tensor([-1.0, 2.0, -3.0, 4.0], device=device)
+try:
+    (listed,) = _C.compiler_operators(0).values()
+    text = f"operator {listed['place']} {listed['schema']}\\n"
+    text += "graph(%x: f32[4]) {\\n  %y: f32[4] = aten::relu(%x)\\n  return %y\\n}\\n"
+    group = _C.EngineGroup(0, _C.CompilerGraph(text), [], 8, False, "", [None])
+    results = group.run([x], [])
+    print(results if results is None else results[0].tolist())
+except RuntimeError as error:
+    print(str(error).splitlines()[0])
+assert x.neg().sum().item() == -2  # the device is none the worse
+"""
+
+
+def is_one_sentence(text):
+    return text.endswith(".") and "\n" not in text and "plugin 'odd_compiler'" in text.lower()
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory):
+    return compile_test_plugin(tmp_path_factory.mktemp("plugin"), "odd_compiler")
+
+
+@pytest.fixture(scope="module")
+def refusal_of(plugin, tmp_path_factory):
+    """refusal_of(fault): why the plugin is not loaded. A library of its own for each."""
+    session = Session("sim", TORCHPLUG_DEVICE="sim")
+
+    def ask(fault):
+        path = shutil.copy(plugin, tmp_path_factory.mktemp("copy") / "odd_compiler.so")
+        return session(LOAD.format(variable=FAULT, fault=fault, path=str(path)))
+
+    yield ask
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("no size", "plug_compiler"),
+        ("no compile", "without compile. Implement"),
+        ("no run", "without run. Implement"),
+        ("no engine_destroy", "without engine_destroy. Implement"),
+        ("identity alone", "part of identity, engine_save and engine_load"),
+        ("no list", "1 schemas but no list"),
+        ("no schema", "lists no operator"),
+    ],
+)
+def test_a_compiler_that_is_none_is_refused_when_the_plugin_is_loaded(refusal_of, fault, words):
+    said = refusal_of(fault)
+    assert words in said and is_one_sentence(said)
+
+
+def test_one_that_only_fails_later_is_loaded(refusal_of):
+    assert refusal_of("a schema that is NULL") == "loaded"
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("none", "[0.0, 2.0, 0.0, 4.0]"),
+        ("a schema that is NULL", "Schema 1 of the compiler of plugin 'odd_compiler' is NULL."),
+        ("list_schemas fails", "the device does not answer"),
+        ("an engine that is NULL", "compile returned PLUG_OK and no engine."),
+        ("compile fails", "the chip has no such unit"),
+        ("run fails", "the unit has overheated"),
+        ("run declines", "None"),  # then its nodes are run one by one
+    ],
+)
+def test_what_a_compiler_then_gives_is_looked_at_too(plugin, fault, said):
+    printed = output_of(COMPILE, "odd_compiler", TORCHPLUG_DEVICE=plugin, **{FAULT: fault})
+    assert said in printed
+
+
+# ---- the example ----
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    library = tmp_path_factory.mktemp("example") / "libfuse.so"
+    source = ROOT / "examples" / "compiler" / "compiler.c"
+    command = ["cc", "-std=c11", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'include'}", str(source)]
+    subprocess.run([*command, "-o", str(library), "-lm"], check=True)
+    return library
+
+
+EXAMPLE = """
+import torchplug
+import torchplug.compile
+
+def f(x, y):
+    return torch.relu(x * y + 2.5).tanh().exp() + x.cumsum(0)
+
+x, y = torch.randn(3, 5), torch.randn(3, 5)
+compiled = torch.compile(f, backend="torchplug", dynamic=True)
+for rows in (3, 2, 3):  # an engine for each, since the example takes no symbols
+    there = compiled(x[:rows].to(device), y[:rows].to(device)).cpu()
+    torch.testing.assert_close(there, f(x[:rows], y[:rows]))
+assert sum(e.count for e in torchplug.ledger() if e.way == "engine") >= 3
+(graph,) = torchplug.compile.explain(f, x.to(device), y.to(device)).graphs
+assert ("aten::cumsum", "the compiler does not list it") in graph.eager
+assert sum(group.compiled for group in graph.groups) == len(graph.groups) > 0
+
+w = torch.randn(5, requires_grad=True)
+def loss(x, w):
+    return (torch.relu(x * w).tanh() * x).sum()
+
+there = w.detach().to(device).requires_grad_()
+torch.compile(loss, backend="torchplug")(x.to(device), there).backward()
+loss(x, w).backward()
+torch.testing.assert_close(there.grad.cpu(), w.grad)
+"""
+
+
+def test_the_example_is_short_and_torch_compile_uses_it(example):
+    assert len((ROOT / "examples" / "compiler" / "compiler.c").read_text().splitlines()) <= 200
+    output_of(EXAMPLE, "fuse", TORCHPLUG_DEVICE=example)

@@ -1,0 +1,105 @@
+/* A device with a compiler of relu that is wrong in one way, or in none:
+** odd_compiler.fault says in which. */
+#include "base.h"
+
+struct plug_engine_s {
+  int64_t count; /* elements */
+};
+
+static const char *const schemas[] = {"aten::relu(Tensor self) -> Tensor", NULL};
+static plug_compiler compiler;
+
+static int is(const char *fault) {
+  const char *given = host->option(host, "odd_compiler.fault");
+  return given && !strcmp(given, fault);
+}
+
+static plug_status decline(void) {
+  return fail(PLUG_UNSUPPORTED, "only relu of one tensor");
+}
+
+/* One input and one output that is another: whatever lies between, it is relu of it. */
+static plug_status examine(const plug_graph *graph) {
+  if (graph->input_count != 1 || graph->output_count != 1 || graph->node_count == 0 ||
+      graph->inputs[0] == graph->outputs[0])
+    return decline();
+  for (uint32_t i = 0; i < graph->node_count; i++) {
+    const plug_node *node = graph->nodes[i];
+    if (node->op != 0 || node->args[0].tag != PLUG_VALUE_REF) return decline();
+  }
+  for (uint32_t i = 0; i < graph->value_count; i++) {
+    const plug_graph_value *value = graph->values[i];
+    if (value->dtype != PLUG_F32 || value->data) return decline();
+    for (int32_t d = 0; d < value->ndim; d++)
+      if (value->sizes[d] < 0) return decline();
+  }
+  return PLUG_OK;
+}
+
+static plug_status compile(const plug_compile *wish, plug_engine *engine) {
+  const plug_status status = examine(wish->graph);
+  if (is("an engine that is NULL")) return PLUG_OK;
+  if (is("compile fails")) return fail(PLUG_INTERNAL, "the chip has no such unit");
+  if (status != PLUG_OK && !is("takes anything")) return status;
+  if (wish->progress(wish, is("more than all is done") ? 2 : 0.5))
+    return fail(PLUG_TIMEOUT, "nobody wants it");
+  plug_engine made = calloc(1, sizeof *made);
+  if (!made) return fail(PLUG_NO_MEMORY, "no memory is left");
+  const plug_graph_value *input = wish->graph->values[wish->graph->inputs[0]];
+  made->count = 1;
+  for (int32_t d = 0; d < input->ndim; d++) made->count *= input->sizes[d];
+  *engine = made;
+  return PLUG_OK;
+}
+
+static plug_status run(const plug_call *call) {
+  const plug_tensor *from = call->args[0].as.tensors, *to = call->results[0].as.tensors;
+  const float *x = (const float *)((char *)from->mem.base + from->mem.offset);
+  float *y = (float *)((char *)to->mem.base + to->mem.offset);
+  const struct plug_engine_s *engine = call->user;
+  if (is("run fails")) return fail(PLUG_INTERNAL, "the unit has overheated");
+  if (is("run declines")) return fail(PLUG_UNSUPPORTED, "not today");
+  for (int64_t i = 0; i < engine->count; i++) y[i] = x[i] < 0 ? 0 : x[i];
+  if (is("wrong results") && engine->count > 0) y[0] += 1;
+  return PLUG_OK;
+}
+
+static plug_status engine_destroy(int32_t device, plug_engine engine) {
+  (void)device;
+  free(engine);
+  return PLUG_OK;
+}
+
+static plug_status identity(int32_t device, const char **text) {
+  (void)device;
+  *text = "1";
+  return PLUG_OK;
+}
+
+static plug_status list_schemas(int32_t device, const char *const **list,
+                                uint32_t *count) {
+  (void)device, (void)list, (void)count;
+  return fail(PLUG_INTERNAL, "the device does not answer");
+}
+
+plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {
+  make_device(given, "odd_compiler");
+  compiler = (plug_compiler){.size = sizeof compiler,
+                             .schema_count = 1,
+                             .schemas = schemas,
+                             .compile = compile,
+                             .run = run,
+                             .engine_destroy = engine_destroy};
+  if (is("no size")) compiler.size = 0;
+  if (is("no compile")) compiler.compile = NULL;
+  if (is("no run")) compiler.run = NULL;
+  if (is("no engine_destroy")) compiler.engine_destroy = NULL;
+  if (is("identity alone")) compiler.identity = identity;
+  if (is("no list")) compiler.schemas = NULL;
+  if (is("no schema")) compiler.schema_count = 0;
+  if (is("a schema that is NULL")) compiler.schema_count = 2;
+  if (is("list_schemas fails")) compiler.list_schemas = list_schemas;
+  module.compiler = &compiler;
+  *out = &module;
+  return PLUG_OK;
+}
