@@ -9,8 +9,7 @@ import torch
 from torch import fx
 from torch._functorch.aot_autograd import make_boxed_func
 
-from torchplug import _C
-from torchplug.compile import _program
+from torchplug.compile import _graph, _program
 from torchplug.compile._options import Options
 
 if TYPE_CHECKING:
@@ -21,11 +20,19 @@ programs: list[_program.Program] | None = None
 
 
 def backend(
-    module: fx.GraphModule, inputs: Sequence[Any], *, options: dict[str, Any] | None = None
+    module: fx.GraphModule,
+    inputs: Sequence[Any],
+    *,
+    options: dict[str, Any] | None = None,
+    mode: str | None = None,
 ) -> Callable[..., Any]:
     """For torch.compile(backend="torchplug")."""
     from torch._dynamo.backends.common import aot_autograd
 
+    if mode is not None:
+        raise ValueError(
+            f"torch.compile's backend torchplug has no mode {mode!r}. What it can be told is in options={{...}}."
+        )
     chosen = Options.of(options)
     device = device_of(inputs)
     compiler = functools.partial(_compile, options=chosen, device=device)
@@ -55,12 +62,15 @@ def device_of(inputs: Sequence[Any]) -> torch.device:
 
 def decompositions(device: torch.device, options: Options) -> dict[Any, Callable[..., Any]]:
     """PyTorch's own, without those of operators that the compiler lists."""
-    from torch._decomp import core_aten_decompositions
+    from torch._decomp import core_aten_decompositions, get_decompositions
 
-    listed = _C.compiler_operators(device.index)
+    aten = torch.ops.aten
+    # No node has a list of results.
+    lists = get_decompositions([aten.split.Tensor, aten.split_with_sizes, aten.unbind])
+    listed = _graph.listed_operators(device)
     return {
         op: function
-        for op, function in core_aten_decompositions().items()
+        for op, function in {**core_aten_decompositions(), **lists}.items()
         if not isinstance(op, torch._ops.OpOverload)
         or op.name() not in listed
         or options.is_eager(op.name())

@@ -88,11 +88,28 @@ def precompile(model: Any, inputs: Any, *, options: dict[str, Any] | None = None
     return compiled
 
 
-def _go_back(results: Any) -> None:
-    leaves = torch.utils._pytree.tree_leaves(results)
-    wanted = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
-    if wanted:
-        torch.autograd.grad(sum(x.float().sum() for x in wanted), wanted, allow_unused=True)
+def _go_back(given: Any) -> None:
+    leaves = torch.utils._pytree.tree_leaves(given)
+    results = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
+    if variables := _variables_behind(results):
+        loss = sum(x.float().sum() for x in results)
+        torch.autograd.grad(loss, variables, allow_unused=True)
+
+
+def _variables_behind(results: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Whose gradients a backward would work out."""
+    found: dict[int, torch.Tensor] = {}
+    known: set[Any] = set()
+    ahead = [x.grad_fn for x in results]
+    while ahead:
+        one = ahead.pop()
+        if one is None or one in known:
+            continue
+        known.add(one)
+        ahead += [function for function, _ in one.next_functions]
+        if isinstance(variable := getattr(one, "variable", None), torch.Tensor):
+            found[id(variable)] = variable
+    return list(found.values())
 
 
 def _report(program: Program) -> GraphReport:

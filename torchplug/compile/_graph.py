@@ -51,6 +51,8 @@ class Built:
     symbols: list[sympy.Expr] = field(default_factory=list)
     updates: dict[fx.Node, tuple[fx.Node, fx.Node]] = field(default_factory=dict)
     """A node copy_ -> the input and its new content."""
+    copies: list[fx.Node] = field(default_factory=list)
+    """All nodes copy_ into inputs: they come after all that reads these."""
 
 
 class NotForCompilers(Exception):
@@ -68,7 +70,7 @@ class Builder:
         self.module = module
         self.device = device
         self.options = options
-        self.operators = _C.compiler_operators(device.index)
+        self.operators = listed_operators(device)
         self.facts = _C.describe_compiler(device.index)
         self.places: dict[sympy.Expr, int] = {}
         self.built = Built(_C.CompilerGraph())
@@ -149,8 +151,10 @@ class Builder:
             if numbers[node.args[1]] >= 0:
                 self._name(node, numbers[node.args[1]])
             return
-        if node.target is COPY and self._is_update(node):
-            self.built.updates[node] = (node.args[0], node.args[1])
+        if node.target is COPY and not node.users and node.args[0].op == "placeholder":
+            self.built.copies.append(node)
+            if self._is_update(node):
+                self.built.updates[node] = (node.args[0], node.args[1])
             return
         results = self._tensors_of(node)
         try:
@@ -165,14 +169,14 @@ class Builder:
     def _is_update(self, node: fx.Node) -> bool:
         """Whether the new content of an input is of its own kind."""
         target, content = node.args[0], node.args[1]
-        if not isinstance(target, fx.Node) or not isinstance(content, fx.Node):
+        if target not in self.built.value_of or content not in self.built.value_of:
             return False
-        a, b = target.meta.get("val"), content.meta.get("val")
-        if target.op != "placeholder" or target not in self.built.value_of:
-            return False
-        if content not in self.built.value_of or node.users:
-            return False
-        return a.dtype == b.dtype and a.shape == b.shape and a.stride() == b.stride()
+        a, b = target.meta["val"], content.meta["val"]
+        return (
+            a.dtype == b.dtype
+            and _numbers.are_same(a.shape, b.shape)
+            and _numbers.are_same(a.stride(), b.stride())
+        )
 
     def _add_listed(self, node: fx.Node, results: list[Any]) -> None:
         if not isinstance(node.target, torch._ops.OpOverload):
@@ -319,17 +323,43 @@ class Builder:
 
     def _set_outputs(self) -> None:
         (output,) = (node for node in self.module.graph.nodes if node.op == "output")
-        outputs = [
-            (self.built.value_of[node], -1)
-            for node in output.all_input_nodes
-            if node in self.built.value_of
-        ]
-        if self.facts["updates"]:
-            for target, content in self.built.updates.values():
-                outputs.append((self.built.value_of[content], self.built.value_of[target]))
-        else:
-            outputs += [(self.built.value_of[new], -1) for _, new in self.built.updates.values()]
+        value_of = self.built.value_of
+        bases = [views_of(node)[0] for node in output.all_input_nodes]
+        outputs = [(value_of[node], -1) for node in bases if node in value_of]
+        for node in self.built.copies:
+            target, content = node.args[0], node.args[1]
+            if node in self.built.updates and self.facts["updates"]:
+                outputs.append((value_of[content], value_of[target]))
+            elif content in value_of:
+                outputs.append((value_of[content], -1))
         self.built.graph.set_outputs(outputs)
+
+
+def listed_operators(device: torch.device) -> dict[str, Any]:
+    """What the compiler has for operators, by their names. A node has no results that are lists."""
+    return {
+        name: bound
+        for name, bound in _C.compiler_operators(device.index).items()
+        if not any(str(one.type).startswith("List") for one in _operator(name)._schema.returns)
+    }
+
+
+def _operator(name: str) -> Any:
+    space, _, rest = name.partition("::")
+    packet, _, overload = rest.partition(".")
+    return getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
+
+
+def views_of(node: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
+    """What a node is a view of, or the node itself; and the views between, from there on."""
+    views: list[fx.Node] = []
+    while True:
+        is_item = node.target is operator.getitem and node.args[0].target is not operator.getitem
+        source = node.args[0] if is_item else node
+        if not isinstance(source.target, torch._ops.OpOverload) or not _is_view(source.target):
+            return node, views
+        views[:0] = [source, node] if is_item else [node]
+        node = source.args[0]
 
 
 def _normalized(node: fx.Node) -> list[Any]:

@@ -41,12 +41,23 @@ def is_dense(value: torch.Tensor) -> bool:
     ]
     expected: Any = 1
     while known:
-        found = [pair for pair in known if statically_known_true(pair[1] == expected)]
-        if not found:
+        # By their places: to compare sizes would be a guard on them.
+        places = [
+            i for i, (_, stride) in enumerate(known) if statically_known_true(stride == expected)
+        ]
+        if not places:
             return False
-        known.remove(found[0])
-        expected = expected * found[0][0]
+        expected = expected * known.pop(places[0])[0]
     return True
+
+
+def are_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether numbers are known to be equal, with no guard for it."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return len(a) == len(b) and all(
+        statically_known_true(x == y) for x, y in zip(a, b, strict=True)
+    )
 
 
 def bounds_of(value: torch.SymInt) -> tuple[int, int, int]:
@@ -71,7 +82,7 @@ def function_of(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> Call
         }
     )
     text = f"lambda {', '.join(names)}: {PythonPrinter().doprint(renamed)}"
-    function: Any = eval(text, {"math": __import__("math"), "torch": torch})  # noqa: S307  our own text
+    function: Any = eval(text, {"math": __import__("math"), "torch": torch})
     function.__name__ = "size"
     function.__module__ = __name__
     return function

@@ -35,7 +35,7 @@ class Options:
         known = {option.name: option for option in fields(Options)}
         for name in given or {}:
             if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
+                near = difflib.get_close_matches(str(name), known, 1)
                 raise ValueError(
                     f"torch.compile's backend torchplug has no option {name!r}"
                     + (f"; did you mean {near[0]!r}?" if near else f". It has {', '.join(known)}.")
@@ -56,12 +56,16 @@ class Options:
                 )
         if self.on_error not in ("raise", "eager"):
             raise ValueError(f"Option 'on_error' is {self.on_error!r}. It is 'raise' or 'eager'.")
-        if isinstance(self.eager, str) or not all(isinstance(name, str) for name in self.eager):
-            raise ValueError("Option 'eager' is a list of operators, such as ['aten::mm'].")
+        if not _are_strings(self.eager, (list, tuple, set)):
+            raise ValueError(
+                f"Option 'eager' is {self.eager!r}. It is a list of operators, such as ['aten::mm']."
+            )
         for name in self.eager:
             _check_operator(name)
-        if not all(isinstance(text, str) for pair in self.plugin.items() for text in pair):
-            raise ValueError("Option 'plugin' is a dict of strings, such as {'level': '3'}.")
+        if not _are_strings(self.plugin, dict) or not _are_strings([*self.plugin.values()], list):
+            raise ValueError(
+                f"Option 'plugin' is {self.plugin!r}. It is a dict of strings, such as {{'level': '3'}}."
+            )
 
     def plugin_list(self) -> list[str]:
         return [text for pair in sorted(self.plugin.items()) for text in pair]
@@ -76,6 +80,10 @@ class Options:
     def is_eager(self, name: str) -> bool:
         """Whether an operator, by its name with or without the overload, is not to be compiled."""
         return name in self.eager or name.partition(".")[0] in self.eager
+
+
+def _are_strings(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and all(isinstance(one, str) for one in value)
 
 
 def _check_operator(name: str) -> None:

@@ -10,14 +10,14 @@ import torch
 from torch import fx
 
 from torchplug import _C
-from torchplug.compile import _graph, _numbers, _promotion
+from torchplug.compile import _graph, _numbers, _promotion, _random
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import sympy
 
-    from torchplug.compile._graph import Built, Builder
+    from torchplug.compile._graph import Builder, Built
     from torchplug.compile._options import Options
 
 
@@ -112,7 +112,7 @@ class _Writer:
             strides,
         )
         group = Group(
-            [self.built.parts[node].fx for node in nodes],
+            _needed([self.built.parts[node].fx for node in nodes], output_nodes),
             engines,
             [self.built.fx_of[value] for value in inputs],
             output_nodes,
@@ -160,17 +160,21 @@ class _Writer:
                 env[node] = graph.node_copy(node, lambda one: env[one])
         self._add_sizes(graph, env, numbers)
         for group, node in steps:
-            if group >= 0:
+            if group >= 0 and groups[group].outputs:
                 self._call_group(graph, groups[group], env, numbers)
             else:
                 one = self.built.parts[node].fx
                 env[one] = self._copy(graph, one, env, numbers)
                 self._copy_items(graph, one, env)
-        for node, pair in self.built.updates.items():
-            if pair not in self.done_updates:
-                env[node] = self._copy(graph, node, env, numbers)
         (output,) = (node for node in self.builder.module.graph.nodes if node.op == "output")
-        graph.output(self._map(output.args[0], graph, env, numbers))
+        for node in output.all_input_nodes:
+            for view in _graph.views_of(node)[1]:
+                env.pop(view, None)  # made anew: it shares memory with what it is a view of
+        results = self._map(output.args[0], graph, env, numbers)
+        for node in self.built.copies:
+            if self.built.updates.get(node) not in self.done_updates:
+                self._copy(graph, node, env, numbers)
+        graph.output(results)
         graph.lint()
         return fx.GraphModule(self.builder.module, graph)
 
@@ -209,7 +213,7 @@ class _Writer:
         self, graph: fx.Graph, node: fx.Node, env: dict[fx.Node, Any], numbers: _Numbers
     ) -> fx.Node:
         made = graph.call_function(
-            node.target,
+            _random.FUNCTIONS.get(node.target, node.target),
             self._map(node.args, graph, env, numbers),
             self._map(node.kwargs, graph, env, numbers),
         )
@@ -240,6 +244,18 @@ class _Writer:
         return env[node]
 
 
+def _needed(nodes: list[fx.Node], outputs: list[fx.Node]) -> list[fx.Node]:
+    """Those of the nodes that the outputs depend on."""
+    known = set(outputs)
+    found = []
+    for node in reversed(nodes):
+        items = [user for user in node.users if user.target is operator.getitem]
+        if not known.isdisjoint([node, *items]):
+            found.append(node)
+            known.update(node.all_input_nodes)
+    return found[::-1]
+
+
 def _caller(group: Group, options: Options) -> Callable[..., Any]:
     """What the program calls: the engine, or, where there is none, the nodes one by one."""
     run = group.engines.run
@@ -260,7 +276,20 @@ def _caller(group: Group, options: Options) -> Callable[..., Any]:
                     f"{str(error).splitlines()[0]} Its operators run one by one.", stacklevel=2
                 )
             outputs = None
-        return eager(*inputs, *numbers) if outputs is None else outputs
+        return one_by_one(inputs, numbers) if outputs is None else outputs
+
+    def one_by_one(inputs: list[torch.Tensor], numbers: list[int]) -> list[torch.Tensor]:
+        outputs = list(eager(*inputs, *numbers))
+        written = {
+            inputs[place].untyped_storage().data_ptr() for place in group.updates if place >= 0
+        }
+        for i, (output, place) in enumerate(zip(outputs, group.updates, strict=True)):
+            if place < 0 and output.untyped_storage().data_ptr() in written:
+                outputs[i] = output.clone()  # what an engine gives is no view of an input
+        for i, place in enumerate(group.updates):
+            if place >= 0:
+                outputs[i] = inputs[place].copy_(outputs[i])
+        return outputs
 
     engine.__module__ = __name__
     return engine
