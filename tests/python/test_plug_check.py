@@ -138,6 +138,34 @@ def test_a_broken_plugin_is_found_out(broken, plugin, check, words):
 
 
 @pytest.mark.parametrize(
+    ("fault", "check", "words"),
+    [
+        ("no run", "compiler-tables", "lacks some of compile, run and engine_destroy"),
+        ("identity alone", "compiler-tables", "all or none"),
+        ("wrong results", "compiler-nodes", "element 0 of result 0"),
+        ("wrong results", "compiler-chains", "element 0 of"),
+        ("an engine that is NULL", "compiler-nodes", "engine"),
+        ("takes anything", "compiler-unknown", "not in its list"),
+        ("more than all is done", "compiler-progress", "says that 2 of it is done"),
+        ("run fails", "compiler-nodes", "the unit has overheated"),
+    ],
+)
+def test_a_broken_compiler_is_found_out(broken, monkeypatch, fault, check, words):
+    monkeypatch.setenv("TORCHPLUG_ODD_COMPILER_FAULT", fault)
+    code, checks = checks_of(broken("odd_compiler"), "--only", check)
+    state, reason = checks[check]
+    assert code == 1 and state == "failed" and words in reason
+
+
+def test_nothing_is_wrong_with_a_compiler_of_three_functions(broken):
+    code, checks = checks_of(broken("odd_compiler"))
+    assert code == 0
+    for check in ("tables", "nodes", "chains", "engines", "threads", "unknown", "progress"):
+        assert checks[f"compiler-{check}"][0] == "ok", check
+    assert {checks[f"compiler-{check}"][0] for check in ("pack", "disk", "partition")} == {"absent"}
+
+
+@pytest.mark.parametrize(
     "plugin", ["silent", "no_overlap", "any_flag", "early_thread", *HALVES, *KERNELS]
 )
 def test_one_fault_fails_its_check_alone(broken, plugin):

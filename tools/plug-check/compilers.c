@@ -190,9 +190,8 @@ static void chains(void) {
   say_how_many();
 }
 
-/* y = f(x) and z = f(f(x)) * y, both outputs; an input that nobody uses; an output that
- *is
- ** an input. */
+/* y = f(x) and z = f(f(x)) * y, both outputs; an input that nobody uses; an output
+** that is an input. */
 static void outputs(void) {
   static const int64_t sizes[] = {3, 4};
   static struct engine_call call;

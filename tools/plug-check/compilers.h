@@ -1,6 +1,5 @@
-/* compilers.h - what the checks of a compiler (L2) share: graphs that are built, and
- *given
- ** to it, and engines that are run on the examples of kernels.h. */
+/* compilers.h - what the checks of a compiler (L2) share: graphs that are built
+** and given to it, and engines that are run on the examples of kernels.h. */
 #ifndef PLUG_CHECK_COMPILERS_H
 #define PLUG_CHECK_COMPILERS_H
 

@@ -1,0 +1,89 @@
+"""docs/compile.md: its code runs as it stands, its options and reasons are those there are."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from torchplug.compile import _explain, _options
+
+pytestmark = pytest.mark.accelerator("the CPU has no plugin with a compiler", only="sim")
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "compile.md").read_text()
+SOURCES = [*(ROOT / "torchplug" / "compile").glob("*.py"), ROOT / "src" / "graph" / "groups.cpp"]
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def rows(text):
+    found = re.findall(r"^\| `(.*?)` \| (.*) \|$", text, re.MULTILINE)
+    return {name: rest.split(" | ") for name, rest in found}
+
+
+def without_numbers(line):
+    """Counts and times depend on the release of PyTorch and on the machine."""
+    return re.sub(r"\bgroups?\b", "group", re.sub(r"[\d.]+", "0", line))
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    """What the page's code has defined at its end, run from top to bottom, and what it printed."""
+    names = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHPLUG_CACHE_DIR", str(tmp_path_factory.mktemp("engines")))
+        torch._dynamo.reset()
+        for block in blocks("python"):
+            exec(compile(block, "docs/compile.md", "exec"), names)  # noqa: S102
+        torch._dynamo.reset()
+    return names
+
+
+def test_the_code_runs_and_trains(names):
+    model, x = names["model"], names["x"]
+    expected = torch.nn.Sequential(*model).cpu()(x.cpu())
+    grad = model[0].weight.grad
+    assert grad is not None and grad.abs().sum().item() > 0
+    model.to("sim")
+    torch.testing.assert_close(names["y"].detach().cpu(), expected.detach())
+    torch.testing.assert_close(names["compiled"](x).detach().cpu(), expected.detach())
+
+
+def test_explain_prints_lines_like_those_shown(names):
+    printed = {without_numbers(line) for line in str(names["report"]).splitlines()}
+    (shown,) = blocks("text")
+    assert {without_numbers(line) for line in shown.splitlines()} <= printed
+
+
+def test_the_report_has_what_is_named():
+    text = PAGE.partition("The same is there as data")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`(\w+)`", text))
+    have = {field.name for field in dataclasses.fields(_explain.GroupReport)}
+    have |= {field.name for field in dataclasses.fields(_explain.GraphReport)} | {"share"}
+    assert named == have
+
+
+def test_the_options_are_those_there_are():
+    table = PAGE.partition("<!-- options: begin")[2].partition("<!-- options: end")[0]
+    shown = {name: default for name, (default, _) in rows(table).items()}
+    options = _options.Options()
+    real = {field.name: repr(getattr(options, field.name)) for field in dataclasses.fields(options)}
+    assert shown == real
+
+
+def test_the_reasons_are_those_there_are():
+    table = PAGE.partition("| reason |")[2].partition("\n\n")[0]
+    sources = "".join(path.read_text() for path in SOURCES)
+    assert len(rows(table)) >= 8
+    assert [reason for reason in rows(table) if reason not in sources] == []
+
+
+def test_the_numbers_it_names_are_the_sources():
+    store = (ROOT / "src" / "graph" / "engine_store.h").read_text()
+    assert "At most 4 GiB" in PAGE and "kDefaultLimit = uint64_t{4} << 30" in store
+    binding = (ROOT / "src" / "python" / "compile.cpp").read_text()
+    assert "one and a half seconds" in PAGE and "milliseconds(1500)" in binding
