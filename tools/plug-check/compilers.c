@@ -17,7 +17,9 @@ static bool is_late(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   if (!has_begun) begin = now;
   has_begun = true;
-  return now.tv_sec - begin.tv_sec >= time_limit / 6;
+  const double passed =
+      (double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9;
+  return passed * 6 >= time_limit;
 }
 
 /* ---- tables ---- */
@@ -156,8 +158,8 @@ static void try_each_schema(enum variation variation) {
   }
   say_how_many();
   if (is_late())
-    remark("%d of %d graphs compiled, the rest left out after %d s: give --timeout",
-         compiled, compiled + declined, time_limit / 6);
+    remark("%d of %d graphs compiled, the rest left out after %.1f s: give --timeout",
+           compiled, compiled + declined, time_limit / 6.0);
 }
 
 static void nodes(void) {
