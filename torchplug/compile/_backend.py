@@ -9,7 +9,7 @@ import torch
 from torch import fx
 from torch._functorch.aot_autograd import make_boxed_func
 
-from torchplug.compile import _graph, _program
+from torchplug.compile import _decompositions, _program
 from torchplug.compile._options import Options
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def backend(
         fw_compiler=compiler,
         bw_compiler=functools.partial(compiler, is_backward=True),
         inference_compiler=compiler,
-        decompositions=decompositions(device, chosen),
+        decompositions=_decompositions.table(device, chosen),
         keep_inference_input_mutations=True,
     )(module, inputs)
 
@@ -58,23 +58,6 @@ def device_of(inputs: Sequence[Any]) -> torch.device:
             f"torch.compile's backend torchplug was given tensors on {names}. Put the model and its inputs on one device."
         )
     return found.pop()
-
-
-def decompositions(device: torch.device, options: Options) -> dict[Any, Callable[..., Any]]:
-    """PyTorch's own, without those of operators that the compiler lists."""
-    from torch._decomp import core_aten_decompositions, get_decompositions
-
-    aten = torch.ops.aten
-    # No node has a list of results.
-    lists = get_decompositions([aten.split.Tensor, aten.split_with_sizes, aten.unbind])
-    listed = _graph.listed_operators(device)
-    return {
-        op: function
-        for op, function in {**core_aten_decompositions(), **lists}.items()
-        if not isinstance(op, torch._ops.OpOverload)
-        or op.name() not in listed
-        or options.is_eager(op.name())
-    }
 
 
 def _compile(

@@ -187,10 +187,10 @@ class Builder:
         bound = self.operators.get(name)
         if bound is None:
             raise NotForCompilers("the compiler does not list it")
-        if not all(is_device_tensor(value, self.device) for value in results):
+        if not all(value is None or is_device_tensor(value, self.device) for value in results):
             raise NotForCompilers("its results are not all tensors of the device")
         args = self._bound_arguments(node, bound)
-        types = [self._type(value) for value in results]
+        types = [None if value is None else self._type(value) for value in results]
         numbers = self.built.graph.add_node(
             bound["schema"], bound["place"], args, types, source_of(node)
         )

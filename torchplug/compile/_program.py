@@ -236,6 +236,8 @@ class _Writer:
         if node in env:
             return env[node]
         value = node.meta.get("val")
+        if value is None and "val" in node.meta and node.target is operator.getitem:
+            return None
         if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
             known = _numbers.expression_of(value)
             if _numbers.is_known_at_entry(value):
