@@ -105,6 +105,20 @@ def test_what_a_compiler_then_gives_is_looked_at_too(plugin, fault, said):
     assert said in printed
 
 
+@pytest.mark.parametrize(
+    ("layers", "said"),
+    [
+        ({"LAYERS": "validate"}, "[0.0, 2.0, 0.0, 4.0]"),
+        ({"LAYERS": "fault", "FAULT": "kernel:1:timeout"}, "timeout"),
+    ],
+    ids=["validate", "fault"],
+)
+def test_engines_are_called_through_the_layers_around_kernels(plugin, layers, said):
+    settings = {f"TORCHPLUG_{name}": value for name, value in layers.items()}
+    printed = output_of(COMPILE, "odd_compiler", TORCHPLUG_DEVICE=plugin, **settings)
+    assert said in printed
+
+
 # ---- the example ----
 
 
