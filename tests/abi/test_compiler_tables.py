@@ -91,18 +91,35 @@ def test_one_that_only_fails_later_is_loaded(refusal_of):
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("none", "[0.0, 2.0, 0.0, 4.0]"),
         ("a schema that is NULL", "Schema 1 of the compiler of plugin 'odd_compiler' is NULL."),
         ("list_schemas fails", "the device does not answer"),
+    ],
+)
+def test_a_list_that_is_none_is_refused_when_it_is_asked_for(plugin, fault, said):
+    printed = output_of(COMPILE, "odd_compiler", TORCHPLUG_DEVICE=plugin, **{FAULT: fault})
+    assert said in printed
+
+
+@pytest.fixture(scope="module")
+def session(plugin):
+    """A process with the plugin, which looks for its fault at each call."""
+    session = Session("odd_compiler", TORCHPLUG_DEVICE=str(plugin))
+    yield session
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("none", "[0.0, 2.0, 0.0, 4.0]"),
         ("an engine that is NULL", "compile returned PLUG_OK and no engine."),
         ("compile fails", "the chip has no such unit"),
         ("run fails", "the unit has overheated"),
         ("run declines", "None"),  # then its nodes are run one by one
     ],
 )
-def test_what_a_compiler_then_gives_is_looked_at_too(plugin, fault, said):
-    printed = output_of(COMPILE, "odd_compiler", TORCHPLUG_DEVICE=plugin, **{FAULT: fault})
-    assert said in printed
+def test_what_a_compiler_then_gives_is_looked_at_too(session, fault, said):
+    assert said in session(f"import os\nos.environ[{FAULT!r}] = {fault!r}\n{COMPILE}")
 
 
 @pytest.mark.parametrize(
