@@ -56,3 +56,18 @@ def square(device):
     for _ in range(2):
         (matrix @ matrix).relu().add(matrix).cpu()
     return matrix
+
+
+@pytest.fixture(scope="session")
+def engine_directory(tmp_path_factory):
+    return tmp_path_factory.mktemp("engines")
+
+
+@pytest.fixture
+def compiling_afresh(monkeypatch, engine_directory):
+    """For tests of torch.compile: nothing compiled before is known, but for engines on disk."""
+    from torchplug.compile import _backend
+
+    monkeypatch.setenv("TORCHPLUG_CACHE_DIR", str(engine_directory))
+    monkeypatch.setattr(_backend, "programs", [])
+    torch._dynamo.reset()

@@ -9,7 +9,7 @@ import torch
 from torch import fx
 from torch._functorch.aot_autograd import make_boxed_func
 
-from torchplug.compile import _decompositions, _program
+from torchplug.compile import _convolutions, _decompositions, _program
 from torchplug.compile._options import Options
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def backend(
         )
     chosen = Options.of(options)
     device = device_of(inputs)
+    _convolutions.expect_channels_last(device.type)
     compiler = functools.partial(_compile, options=chosen, device=device)
     return aot_autograd(
         fw_compiler=compiler,

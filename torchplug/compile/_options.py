@@ -51,7 +51,7 @@ class Options:
                 raise ValueError(f"Option {name!r} is {value!r}. It is a number from 1 on.")
         for name in ("background", "cache"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(
+                raise ValueError(  # noqa: TRY004  as all others
                     f"Option {name!r} is {getattr(self, name)!r}. It is True or False."
                 )
         if self.on_error not in ("raise", "eager"):
