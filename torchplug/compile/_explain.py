@@ -80,11 +80,13 @@ def explain(
 
 
 def precompile(model: Any, inputs: Any, *, options: dict[str, Any] | None = None) -> Any:
-    """The model, compiled, with its engines made for such inputs: a tuple of arguments, or one alone."""
+    """The model, compiled, with its engines made for such inputs: a tuple of arguments, or one alone.
+
+    Under torch.no_grad() those of calls without gradients; otherwise those of the backward too.
+    """
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     compiled = torch.compile(model, backend="torchplug", options=options)
-    with torch.no_grad():
-        compiled(*given)
+    _go_back(compiled(*given))
     return compiled
 
 

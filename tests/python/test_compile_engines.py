@@ -1,0 +1,299 @@
+"""torch.compile(backend="torchplug"): options, engines and their files, and what explain() says of them."""
+
+import warnings
+
+import pytest
+import torch
+from compiling import compiled, reports, same_as_eager, total
+from helpers import assert_same, output_of
+from torch import nn
+
+import torchplug
+
+pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
+
+
+@pytest.fixture(autouse=True)
+def compiling(compiling_afresh):
+    pass
+
+
+@pytest.fixture
+def own_directory(monkeypatch, tmp_path):
+    """Engines on disk that no other test has made."""
+    monkeypatch.setenv("TORCHPLUG_CACHE_DIR", str(tmp_path / "engines"))
+    return tmp_path / "engines"
+
+
+def perceptron():
+    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
+
+
+def steps(x):
+    return (x * 2 + 1).softmax(-1)
+
+
+# ---- options ----
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"min_node": 2}, "has no option 'min_node'; did you mean 'min_nodes'?"),
+        ({"size": 2}, "has no option 'size'. It has min_nodes, "),
+        ({3: 4}, "has no option 3. It has min_nodes, "),
+        ({"min_nodes": 0}, "Option 'min_nodes' is 0. It is a number from 1 on."),
+        ({"engines": True}, "Option 'engines' is True. It is a number from 1 on."),
+        ({"engines": "8"}, "Option 'engines' is '8'. It is a number from 1 on."),
+        ({"background": 1}, "Option 'background' is 1. It is True or False."),
+        ({"cache": None}, "Option 'cache' is None. It is True or False."),
+        ({"on_error": "go on"}, "Option 'on_error' is 'go on'. It is 'raise' or 'eager'."),
+        ({"eager": "aten::mm"}, "Option 'eager' is 'aten::mm'. It is a list of operators"),
+        ({"eager": 5}, "Option 'eager' is 5. It is a list of operators"),
+        ({"eager": ["mm"]}, "names 'mm', and PyTorch has no such operator. Write it as"),
+        ({"eager": ["aten::mn"]}, "names 'aten::mn', and PyTorch has no such operator."),
+        ({"eager": ["aten::add.No"]}, "names 'aten::add.No', and PyTorch has no such operator."),
+        ({"plugin": 3}, "Option 'plugin' is 3. It is a dict of strings"),
+        ({"plugin": {"level": 3}}, "Option 'plugin' is {'level': 3}. It is a dict of strings"),
+    ],
+    ids=str,
+)
+def test_a_wrong_option_gets_one_sentence(device, options, sentence):
+    with pytest.raises(Exception, match="torchplug") as raised:
+        compiled(steps, options=options)(torch.ones(3, device=device))
+    line = str(raised.value).splitlines()[1]
+    assert line.startswith("ValueError: ")
+    assert sentence in line
+
+
+def test_a_mode_of_inductor_gets_one_sentence(device):
+    with pytest.raises(Exception, match="has no mode 'max-autotune'\\. What it can be told"):
+        compiled(steps, mode="max-autotune")(torch.ones(3, device=device))
+
+
+def test_operators_named_eager_are_not_compiled(device):
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    options = {"eager": ["aten::gelu", "aten::native_layer_norm.default"]}
+    same_as_eager(model, x, options={"eager": ["aten::gelu"]})
+    report = torchplug.compile.explain(model, x, options=options)
+    reasons = dict(report.graphs[0].eager)
+    assert reasons["aten::gelu"] == "the option 'eager' names it"
+    inside = {name for group in report.graphs[0].groups for name in group.operators}
+    assert "aten::gelu" not in inside
+
+
+def test_groups_below_min_nodes_run_operator_by_operator(device):
+    x = torch.randn(3, 4, device=device)
+    few = torchplug.compile.explain(lambda x: x + 1, x, options={"min_nodes": 2})
+    assert few.graphs[0].groups == []
+    assert few.graphs[0].eager == [
+        ("aten::add.Tensor", "its group would have 1 node, fewer than min_nodes (2)")
+    ]
+    enough = torchplug.compile.explain(lambda x: (x + 1).exp(), x, options={"min_nodes": 2})
+    assert [group.nodes for group in enough.graphs[0].groups] == [2]
+
+
+def test_tensors_of_two_devices_are_refused_in_one_sentence(device, other_device):
+    with pytest.raises(Exception, match="Put the model and its inputs on one device"):
+        compiled(lambda x, y: x + y.to(x.device))(
+            torch.ones(2, device=device), torch.ones(2, device=other_device)
+        )
+
+
+# ---- explain and precompile ----
+
+
+def test_explain_names_groups_engines_and_reasons(device):
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    report = torchplug.compile.explain(model, x)
+    assert [graph.kind for graph in report.graphs] == ["forward", "backward"]
+    for graph in report.graphs:
+        assert graph.nodes == len(graph.eager) + sum(group.nodes for group in graph.groups)
+        assert all(group.engines == 1 and group.runs == 1 for group in graph.groups)
+    text = str(report)
+    assert text.splitlines()[0].startswith("graph 0 (forward): ")
+    assert "eager: aten::addmm (2): the compiler does not list it" in text
+    assert "  group 0: " in text
+    assert "from disk" in text
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_precompile_makes_engines_before_they_are_needed(device):
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    call = torchplug.compile.precompile(model, x)
+    made = total("compiled") + total("loaded")
+    assert made > 1
+    result = call(x)
+    assert_same(result, model(x))
+    result.sum().backward()
+    assert total("compiled") + total("loaded") == made
+    assert len(reports()) == made
+
+
+# ---- engines for shapes, in processes of their own ----
+
+STATIC = """
+import torchplug.compile
+from torchplug.compile import _backend
+_backend.programs = []
+fn = lambda x: (x * 2 + 1).softmax(-1)
+call = torch.compile(fn, backend="torchplug", dynamic=True, options={"engines": 3})
+for size in (2, 3, 4, 5, 6, 2):
+    x = torch.randn(size, 4, device=device)
+    torch.testing.assert_close(call(x), fn(x))
+    torch.testing.assert_close(call(x), fn(x))
+(program,) = _backend.programs
+(group,) = program.groups
+report = group.engines.report()
+print(report["engines"], report["compiled"] + report["loaded"], report["runs"])
+"""
+
+
+def test_a_compiler_without_symbols_has_an_engine_for_each_shape(device):
+    printed = output_of(STATIC, device, TORCHPLUG_SIM_COMPILER="static")
+    assert printed == "3 6 12"  # the first had to go and was made again
+
+
+SLOW = """
+import torchplug.compile
+from torchplug.compile import _backend
+_backend.programs = []
+
+def fn(x):
+    x.add_(1)
+    return (x * 2).softmax(-1)
+
+call = torch.compile(fn, backend="torchplug", options={"background": True, "cache": False})
+ours, theirs = torch.zeros(3, 4, device=device), torch.zeros(3, 4, device=device)
+for _ in range(3):
+    torch.testing.assert_close(call(ours), fn(theirs))
+    torch.testing.assert_close(ours, theirs)
+(group,) = _backend.programs[0].groups
+assert group.engines.report()["runs_without"] == 3, group.engines.report()
+group.engines.prepare([])  # waits for the one that is under way
+for _ in range(2):
+    torch.testing.assert_close(call(ours), fn(theirs))
+    torch.testing.assert_close(ours, theirs)
+report = group.engines.report()
+print(report["compiled"], report["runs"], report["runs_without"])
+"""
+
+
+def test_operators_run_one_by_one_until_the_engine_is_there(device):
+    assert output_of(SLOW, device, TORCHPLUG_SIM_COMPILE_SECONDS="3") == "1 2 3"
+
+
+# ---- engines on disk ----
+
+SHOWN = """
+import torchplug.compile
+x = torch.arange(12.0, device=device).reshape(3, 4)
+report = torchplug.compile.explain(lambda x: (x * 2 + 1).softmax(-1), x)
+(group,) = report.graphs[0].groups
+print(group.compiled, group.loaded, len(group.disk))
+"""
+
+
+def test_a_second_process_loads_what_the_first_has_compiled(device, own_directory):
+    assert output_of(SHOWN, device) == "1 0 0"
+    assert output_of(SHOWN, device) == "0 1 0"
+
+
+def files_in(directory):
+    return sorted(path for path in directory.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_a_damaged_file_is_compiled_anew(device, own_directory, damage):
+    x = torch.randn(3, 4, device=device)
+    same_as_eager(steps, x)
+    (path,) = files_in(own_directory)
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    path.write_bytes({"cut": whole[:middle], "flipped": flipped, "empty": b""}[damage])
+    torch._dynamo.reset()
+    same_as_eager(steps, x)
+    last = reports()[-1]
+    assert (last["compiled"], last["loaded"], len(last["disk"])) == (1, 0, 1)
+    torch._dynamo.reset()
+    same_as_eager(steps, x)
+    assert reports()[-1]["loaded"] == 1
+
+
+def test_without_the_cache_no_file_is_written(device, own_directory):
+    same_as_eager(steps, torch.randn(3, 4, device=device), options={"cache": False})
+    assert not own_directory.exists()
+
+
+def test_a_directory_that_cannot_be_written_is_said_and_does_not_stop(device, own_directory):
+    own_directory.write_text("a file")
+    report = torchplug.compile.explain(steps, torch.randn(3, 4, device=device))
+    (group,) = report.graphs[0].groups
+    assert group.compiled == 1
+    assert str(own_directory) in group.disk[0]
+    assert f"disk: {group.disk[0]}" in str(report)
+
+
+# ---- compiles that fail ----
+
+FAILING = """
+import warnings
+fn = lambda x: (x * 2 + 1).softmax(-1)
+x = torch.randn(3, 4, device=device)
+for on_error in ("raise", "eager"):
+    torch._dynamo.reset()
+    call = torch.compile(fn, backend="torchplug", options={"on_error": on_error, "cache": False})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            try:
+                torch.testing.assert_close(call(x), fn(x))
+                print(on_error, "ran")
+            except RuntimeError as error:
+                print(on_error, "raised", str(error).splitlines()[0])
+    for one in caught:
+        if "one by one" in str(one.message):
+            print("warned", str(one.message))
+"""
+
+
+def test_without_a_system_compiler_there_is_one_message_then_eager(device, tmp_path):
+    printed = output_of(FAILING, device, CXX=str(tmp_path / "none"), PATH=str(tmp_path))
+    lines = printed.splitlines()
+    assert lines[-3:-1] == ["eager ran"] * 2 or lines[-2:] == ["eager ran"] * 2, printed
+
+
+def test_an_error_of_the_compiler_is_raised_or_warned_of_once(device, monkeypatch):
+    from torchplug.compile import _program
+
+    class Failing:
+        def run(self, inputs, numbers):
+            raise RuntimeError("compile failed on device 0: no room on the chip.")
+
+    def group():
+        return _program.Group([], Failing(), [], [], [], [-1], lambda x: (x + 1,))
+
+    x = torch.ones(2, device=device)
+    raising = _program._caller(group(), torchplug.compile._options.Options())
+    with pytest.raises(RuntimeError, match="no room on the chip"):
+        raising([x], [])
+    going_on = _program._caller(group(), torchplug.compile._options.Options(on_error="eager"))
+    with pytest.warns(UserWarning, match="no room on the chip. Its operators run one by one."):
+        assert_same(going_on([x], [])[0], x + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_same(going_on([x], [])[0], x + 1)
+
+
+def test_a_run_that_fails_is_never_hidden(device):
+    from torchplug.compile import _program
+
+    class Failing:
+        def run(self, inputs, numbers):
+            raise RuntimeError("engine failed on device 0: the chip is gone.")
+
+    group = _program.Group([], Failing(), [], [], [], [-1], lambda x: (x + 1,))
+    call = _program._caller(group, torchplug.compile._options.Options(on_error="eager"))
+    with pytest.raises(RuntimeError, match="the chip is gone"):
+        call([torch.ones(2, device=device)], [])
