@@ -18,6 +18,8 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+from torchplug.compile import _backend
+
 pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
 
@@ -357,6 +359,18 @@ def test_constants_inside_a_function_are_kept(device):
         return x * torch.tensor([1.0, 2.0, 3.0], device=x.device) + torch.arange(3, device=x.device)
 
     same_as_eager(fn, torch.randn(5, 3, device=device))
+
+
+def test_views_of_inputs_are_no_results_of_engines(device):
+    layer = nn.Linear(4, 4, bias=False).to(device)
+
+    def fn(x):
+        return layer(x.exp()).exp() + layer.weight.t()
+
+    with torch.no_grad():
+        same_as_eager(fn, torch.randn(4, 4, device=device))
+    outputs = [node for program in _backend.programs for g in program.groups for node in g.outputs]
+    assert not [node.name for node in outputs if node.target is torch.ops.aten.t.default]
 
 
 # ---- weights ----

@@ -8,6 +8,8 @@ from compiled_models import MODELS, Llama
 from compiling import compiled, total, trains_as_eager
 from helpers import assert_same, output_of
 
+from torchplug.compile import _backend
+
 pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
 SWEEP = pytest.mark.skipif(
@@ -56,6 +58,10 @@ def test_a_decoder_generates_as_in_eager_and_writes_its_cache_in_place(device):
     actual = generate(model, compiled(model), device)
     assert_same(actual, expected, rtol=1e-4, atol=1e-5)
     assert total("runs") >= 6
+    updates = [
+        place for program in _backend.programs for g in program.groups for place in g.updates
+    ]
+    assert any(place >= 0 for place in updates), "the cache is copied"
 
 
 WHOLE = """

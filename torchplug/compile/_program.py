@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from torchplug import _C
-from torchplug.compile import _graph, _numbers, _promotion, _random
+from torchplug.compile import _graph, _numbers, _promotion, _random, _views
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def make(
         options.min_nodes,
     )
     writer = _Writer(builder, built, options)
-    groups = [writer.make_group(nodes) for nodes in found["groups"]]
+    groups = [writer.make_group(nodes) for nodes in _views.place(built, found["groups"])]
     outside = [(part.fx, why) for part, why in zip(built.parts, found["why"], strict=True) if why]
     return Program(writer.write(found["steps"], groups), groups, outside)
 
@@ -202,7 +202,7 @@ class _Writer:
         call = graph.call_function(
             _caller(group, self.options),
             (
-                [env[node] for node in group.inputs],
+                [self._find(node, graph, env, numbers) for node in group.inputs],
                 [numbers.node_of(expression) for expression in group.symbols],
             ),
         )
