@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
-from torch._functorch.aot_autograd import make_boxed_func
+from torch._functorch._aot_autograd.utils import make_boxed_func
 
 from torchplug.compile import _convolutions, _decompositions, _program
 from torchplug.compile._options import Options

@@ -27,8 +27,8 @@ def table(device: torch.device, options: Options) -> dict[Any, Callable[..., Any
         if op not in WHOLE
         and (
             not isinstance(op, torch._ops.OpOverload)
-            or op.name() not in listed
-            or options.is_eager(op.name())
+            or _graph.name_of(op) not in listed
+            or options.is_eager(_graph.name_of(op))
         )
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torchplug.compile import _backend
+from torchplug.compile import _backend, _graph
 from torchplug.compile._program import Group, Program
 
 
@@ -71,7 +71,7 @@ def explain(
     before, _backend.programs = _backend.programs, []
     try:
         torch._dynamo.reset()
-        compiled = torch.compile(model, backend="torchplug", options=options)
+        compiled: Any = torch.compile(model, backend="torchplug", options=options)
         results = compiled(*inputs, **named)
         _go_back(results)
         return Report([_report(program) for program in _backend.programs])
@@ -85,7 +85,7 @@ def precompile(model: Any, inputs: Any, *, options: dict[str, Any] | None = None
     Under torch.no_grad() those of calls without gradients; otherwise those of the backward too.
     """
     given = inputs if isinstance(inputs, tuple) else (inputs,)
-    compiled = torch.compile(model, backend="torchplug", options=options)
+    compiled: Any = torch.compile(model, backend="torchplug", options=options)
     _go_back(compiled(*given))
     return compiled
 
@@ -94,7 +94,7 @@ def _go_back(given: Any) -> None:
     leaves = torch.utils._pytree.tree_leaves(given)
     results = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
     if variables := _variables_behind(results):
-        loss = sum(x.float().sum() for x in results)
+        loss = torch.stack([x.float().sum() for x in results]).sum()
         torch.autograd.grad(loss, variables, allow_unused=True)
 
 
@@ -131,4 +131,4 @@ def _report_group(group: Group) -> GroupReport:
 
 def _name(node: Any) -> str:
     target = node.target
-    return target.name() if isinstance(target, torch._ops.OpOverload) else str(target)
+    return _graph.name_of(target) if isinstance(target, torch._ops.OpOverload) else str(target)

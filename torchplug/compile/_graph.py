@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import fx
@@ -15,7 +15,7 @@ from torchplug.compile import _numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import sympy
+    import sympy  # type: ignore[import-untyped]
 
     from torchplug.compile._options import Options
 
@@ -96,7 +96,7 @@ class Builder:
         target = node.target
         if not isinstance(target, torch._ops.OpOverload):
             return None
-        name = target.name()
+        name = name_of(target)
         return None if self.options.is_eager(name) else self.operators.get(name)
 
     # ---- values ----
@@ -146,15 +146,16 @@ class Builder:
     # ---- nodes ----
 
     def _add_call(self, node: fx.Node) -> None:
-        if node.target is operator.getitem and node.args[0] in self._many:
-            numbers = self._many[node.args[0]]
-            if numbers[node.args[1]] >= 0:
-                self._name(node, numbers[node.args[1]])
+        args: Any = node.args
+        if node.target is operator.getitem and args[0] in self._many:
+            number = self._many[args[0]][args[1]]
+            if number >= 0:
+                self._name(node, number)
             return
-        if node.target is COPY and not node.users and node.args[0].op == "placeholder":
+        if node.target is COPY and not node.users and args[0].op == "placeholder":
             self.built.copies.append(node)
-            if self._is_update(node):
-                self.built.updates[node] = (node.args[0], node.args[1])
+            if self._is_update(*args[:2]):
+                self.built.updates[node] = (args[0], args[1])
             return
         results = self._tensors_of(node)
         try:
@@ -166,9 +167,8 @@ class Builder:
         value = node.meta.get("val")
         return list(value) if isinstance(value, (tuple, list)) else [value]
 
-    def _is_update(self, node: fx.Node) -> bool:
+    def _is_update(self, target: fx.Node, content: fx.Node) -> bool:
         """Whether the new content of an input is of its own kind."""
-        target, content = node.args[0], node.args[1]
         if target not in self.built.value_of or content not in self.built.value_of:
             return False
         a, b = target.meta["val"], content.meta["val"]
@@ -181,7 +181,7 @@ class Builder:
     def _add_listed(self, node: fx.Node, results: list[Any]) -> None:
         if not isinstance(node.target, torch._ops.OpOverload):
             raise NotForCompilers("it is not an operator")
-        name = node.target.name()
+        name = name_of(node.target)
         if self.options.is_eager(name):
             raise NotForCompilers("the option 'eager' names it")
         bound = self.operators.get(name)
@@ -241,7 +241,7 @@ class Builder:
     # ---- arguments ----
 
     def _bound_arguments(self, node: fx.Node, bound: dict[str, Any]) -> list[tuple[str, Any]]:
-        schema = node.target._schema
+        schema = schema_of(node)
         given = _normalized(node)
         for place in bound["unknown"]:
             argument = schema.arguments[place]
@@ -327,7 +327,7 @@ class Builder:
         bases = [views_of(node)[0] for node in output.all_input_nodes]
         outputs = [(value_of[node], -1) for node in bases if node in value_of]
         for node in self.built.copies:
-            target, content = node.args[0], node.args[1]
+            target, content, *_ = cast("tuple[fx.Node, ...]", node.args)
             if node in self.built.updates and self.facts["updates"]:
                 outputs.append((value_of[content], value_of[target]))
             elif content in value_of:
@@ -350,11 +350,17 @@ def _operator(name: str) -> Any:
     return getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
 
 
-def views_of(node: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
+def name_of(op: Any) -> str:
+    """ "aten::add.Tensor"."""
+    return str(op.name())
+
+
+def views_of(given: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
     """What a node is a view of, or the node itself; and the views between, from there on."""
+    node: Any = given
     views: list[fx.Node] = []
     while True:
-        is_item = node.target is operator.getitem and node.args[0].target is not operator.getitem
+        is_item = node.target is operator.getitem
         source = node.args[0] if is_item else node
         if not isinstance(source.target, torch._ops.OpOverload) or not _is_view(source.target):
             return node, views
@@ -362,10 +368,15 @@ def views_of(node: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
         node = source.args[0]
 
 
+def schema_of(node: fx.Node) -> Any:
+    target: Any = node.target
+    return target._schema
+
+
 def _normalized(node: fx.Node) -> list[Any]:
     """All arguments in the schema's order, defaults too."""
-    arguments = node.target._schema.arguments
-    values = list(node.args)
+    arguments = schema_of(node).arguments
+    values: list[Any] = list(node.args)
     for argument in arguments[len(values) :]:
         values.append(node.kwargs.get(argument.name, argument.default_value))
     return values

@@ -9,7 +9,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import sympy
+    import sympy  # type: ignore[import-untyped]
 
 MOST = 2**62
 
@@ -82,7 +82,7 @@ def function_of(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> Call
         }
     )
     text = f"lambda {', '.join(names)}: {PythonPrinter().doprint(renamed)}"
-    function: Any = eval(text, {"math": __import__("math"), "torch": torch})
+    function: Callable[..., int] = eval(text, {"math": __import__("math"), "torch": torch})
     function.__name__ = "size"
     function.__module__ = __name__
     return function

@@ -15,7 +15,7 @@ from torchplug.compile import _graph, _numbers, _promotion, _random, _views
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import sympy
+    import sympy  # type: ignore[import-untyped]
 
     from torchplug.compile._graph import Builder, Built
     from torchplug.compile._options import Options
@@ -212,8 +212,9 @@ class _Writer:
     def _copy(
         self, graph: fx.Graph, node: fx.Node, env: dict[fx.Node, Any], numbers: _Numbers
     ) -> fx.Node:
+        target: Any = node.target
         made = graph.call_function(
-            _random.FUNCTIONS.get(node.target, node.target),
+            _random.FUNCTIONS.get(target, target),
             self._map(node.args, graph, env, numbers),
             self._map(node.kwargs, graph, env, numbers),
         )
@@ -262,7 +263,7 @@ def _caller(group: Group, options: Options) -> Callable[..., Any]:
     """What the program calls: the engine, or, where there is none, the nodes one by one."""
     run = group.engines.run
     eager: Any = group.eager
-    warned = []
+    warned: list[bool] = []
 
     def engine(inputs: list[torch.Tensor], numbers: list[int]) -> Any:
         try:

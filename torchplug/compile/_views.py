@@ -20,7 +20,7 @@ def place(built: Built, groups: list[list[int]]) -> list[list[int]]:
             continue
         users = {_group_of(user, part_of, group_of) for user in built.parts[node].fx.users}
         source = built.parts[node].fx.args[0]
-        if home in users or group_of.get(part_of.get(source, -1), OUTSIDE) == home:  # type: ignore[call-overload]
+        if home in users or _group_of(source, part_of, group_of) == home:
             continue
         if len(users) == 1 and OUTSIDE not in users:
             group_of[node] = users.pop()
