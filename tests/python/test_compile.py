@@ -188,6 +188,17 @@ def test_sizes_that_depend_on_data_run_operator_by_operator(device):
             same_as_eager(fn, torch.randn(20, device=device))
 
 
+def test_a_backward_may_have_inputs_whose_sizes_depend_on_data(device):
+    def fn(x, weight):
+        chosen = (x.sum(-1) > 0).nonzero().squeeze(-1)
+        return (x.exp() * 2).index_add(0, chosen, F.gelu(x[chosen] * weight))
+
+    x = torch.randn(9, 4, device=device, requires_grad=True)
+    weight = torch.randn(4, device=device, requires_grad=True)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        same_gradients_as_eager(fn, x, weight)
+
+
 def test_numbers_that_are_read_from_tensors_reach_the_program(device):
     with torch._dynamo.config.patch(capture_scalar_outputs=True):
         same_as_eager(lambda x: (x * x.sum().item() + 1).exp(), torch.randn(5, device=device) / 9)

@@ -104,13 +104,11 @@ class Builder:
     def _add_source(self, node: fx.Node, value: Any, is_weight: bool) -> None:
         if not is_device_tensor(value, self.device):
             return
-        number = self.built.graph.add_input(
-            value.dtype,
-            self._extents(value.shape),
-            self._extents(self.engine_strides(value)),
-            node.name,
-            is_weight,
-        )
+        try:
+            dtype, sizes, strides = self._type(value)
+        except NotForCompilers:
+            return  # what takes it runs by itself
+        number = self.built.graph.add_input(dtype, sizes, strides, node.name, is_weight)
         self._name(node, number)
 
     def _name(self, node: fx.Node, value: int) -> None:
