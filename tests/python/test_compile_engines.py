@@ -292,3 +292,16 @@ def test_a_run_that_fails_is_never_hidden(device):
     call = _program._caller(group, torchplug.compile._options.Options(on_error="eager"))
     with pytest.raises(RuntimeError, match="the chip is gone"):
         call([torch.ones(2, device=device)], [])
+
+
+REFUSED = """
+try:
+    torch.compile(lambda x: x + 1, backend="torchplug")(torch.ones(2, device=device))
+except Exception as error:
+    print(str(error).splitlines()[1])
+"""
+
+
+def test_a_plugin_without_a_compiler_is_refused_in_one_sentence(device):
+    printed = output_of(REFUSED, device, TORCHPLUG_SIM_COMPILER="off")
+    assert "Plugin 'sim' has no compiler (plug_module.compiler). Run the model without" in printed
