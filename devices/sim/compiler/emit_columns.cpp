@@ -35,10 +35,7 @@ class ColumnsEmitter : NestWriter {
     std::string writes;
     for (const Nest::Item& item : nest_.items) {
       const std::string place = "c" + std::to_string(item.stage.buffer) + "[i - from]";
-      writes +=
-          place + " = " +
-          replaced(code_of(item.stage.fold, item.stage.value->type).step, {place, value(item.stage.value)}) +
-          ";\n";
+      writes += place + " = " + next(item.stage, place) + ";\n";
     }
     flush(row_code_);
     for (std::size_t d = 0; d < nest_.reduced.size(); ++d) {
@@ -57,6 +54,15 @@ class ColumnsEmitter : NestWriter {
     flush(writes);
     close();
     close();
+  }
+
+  // One more value; of a sum of products in one step, where the processor has it.
+  std::string next(const Stage& stage, const std::string& place) {
+    const Expr& what = *stage.value;
+    const bool is_product = stage.fold == Fold::kSum && is_real(what.type) && !is_long_sum(stage) &&
+                            what.kind == Expr::Kind::kApply && what.text == "($0 * $1)";
+    if (is_product) return "fma_(" + value(what.args[0]) + ", " + value(what.args[1]) + ", " + place + ")";
+    return replaced(code_of(stage.fold, what.type).step, {place, value(&what)});
   }
 
   // Sums of float32 over many rows keep their digits in float64.

@@ -160,6 +160,17 @@ void addcdiv(Node& n) {
                   {n.operand(0, type), n.operand(1, type), n.operand(2, type), n.operand(3, type)}, 7));
 }
 
+void leaky_relu(Node& n) {
+  n.set(n.b.apply("($0 > 0 ? $0 : $0 * $1)", n.type(), {n.operand(0, n.type()), n.operand(1, n.type())}, 2));
+}
+
+void elu(Node& n) {
+  const Type type = n.type();
+  const Tensor low = n.b.mul(n.operand(1, type), n.operand(2, type));
+  n.set(n.b.apply("($0 > 0 ? $0 * $1 : x_expm1($0 * $3) * $2)", type,
+                  {n.operand(0, type), n.operand(2, type), low, n.operand(3, type)}, 24));
+}
+
 constexpr Operator kPointwise[] = {
     {PLUG_SCHEMA_ADD_TENSOR, add},
     {PLUG_SCHEMA_ADD_SCALAR, add},
@@ -218,6 +229,9 @@ constexpr Operator kPointwise[] = {
     {PLUG_SCHEMA_ATAN, unary, "x_atan($0)", 40},
     {PLUG_SCHEMA_SINH, unary, "x_sinh($0)", 40},
     {PLUG_SCHEMA_COSH, unary, "x_cosh($0)", 40},
+    {PLUG_SCHEMA_ASINH, unary, "x_asinh($0)", 40},
+    {PLUG_SCHEMA_ACOSH, unary, "x_acosh($0)", 40},
+    {PLUG_SCHEMA_ATANH, unary, "x_atanh($0)", 40},
     {PLUG_SCHEMA_SQRT, unary, "x_sqrt($0)", 6},
     {PLUG_SCHEMA_RSQRT, unary, "x_rsqrt($0)", 8},
     {PLUG_SCHEMA_RECIPROCAL, unary, "(1 / $0)", 5},
@@ -229,6 +243,9 @@ constexpr Operator kPointwise[] = {
     {PLUG_SCHEMA_ROUND, unary, "x_round($0)"},
     {PLUG_SCHEMA_TRUNC, unary, "x_trunc($0)"},
     {PLUG_SCHEMA_RELU, unary, "($0 < 0 ? 0 : $0)"},
+    {PLUG_SCHEMA_LEAKY_RELU, leaky_relu},
+    {PLUG_SCHEMA_ELU, elu},
+    {PLUG_SCHEMA_HARDTANH, clamp},
     {PLUG_SCHEMA_GELU, gelu},
     {PLUG_SCHEMA_GELU_BACKWARD, gelu_backward},
     {PLUG_SCHEMA_THRESHOLD_BACKWARD, threshold_backward},

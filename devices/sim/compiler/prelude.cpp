@@ -37,6 +37,13 @@ INLINE float fma_(float a, float b, float c) {
   return a * b + c;
 #endif
 }
+INLINE double fma_(double a, double b, double c) {
+#ifdef __FP_FAST_FMA
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 INLINE int64_t x_grain(int64_t elements, int64_t each) { return each >= elements ? 1 : each < 1 ? elements : elements / each; }
 )";
 
@@ -375,6 +382,9 @@ template <class T> static void product_(const T* a, int64_t am, int64_t ak, cons
     {"x_asin(", SIM_LIBM(asin)},
     {"x_acos(", SIM_LIBM(acos)},
     {"x_atan(", SIM_LIBM(atan)},
+    {"x_asinh(", SIM_LIBM(asinh)},
+    {"x_acosh(", SIM_LIBM(acosh)},
+    {"x_atanh(", SIM_LIBM(atanh)},
     {"x_sinh(", SIM_LIBM(sinh)},
     {"x_cosh(", SIM_LIBM(cosh)},
     // The numbers of philox.h: 64 at a time, the four of each of 16 blocks.
