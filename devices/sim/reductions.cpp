@@ -184,7 +184,7 @@ class Reduction {
   void visit(std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t to,
              const Put& put) const noexcept {
     const bool has_dense_runs = has_elements_in_a_row();
-    plug_runs rows;
+    plug_runs rows{};
     plug_runs_begin(&rows, &kept(), begin, end);
     while (plug_runs_next(&rows) != 0) {
       const bool are_neighbours = rows.strides[1] == sizeof(T) && rows.n > 1;

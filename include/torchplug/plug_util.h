@@ -472,7 +472,7 @@ static inline plug_status plug_reduction_make(plug_reduction *reduction, int32_t
                                               int32_t inputs,
                                               const plug_tensor *const *tensors,
                                               const plug_value *dims, int flags) {
-  int64_t bytes[PLUG_LOOP_OPERANDS], strides[PLUG_LOOP_OPERANDS];
+  int64_t bytes[PLUG_LOOP_OPERANDS] = {0}, strides[PLUG_LOOP_OPERANDS];
   const int32_t operands = results + inputs;
   uint64_t mask = 0;
   int32_t kept = 0;
