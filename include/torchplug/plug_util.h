@@ -368,6 +368,7 @@ static inline void plug_runs_from(plug_runs *runs, const plug_loop *loop,
   runs->private_base = base;
   runs->private_next = begin;
   runs->private_end = end;
+  runs->private_index[last] = 0;
   for (int32_t k = 0; k < loop->operands; k++) runs->private_row[k] = 0;
   for (int32_t d = last; d >= 0 && begin < end; d--) {
     runs->private_index[d] = rest % loop->sizes[d];

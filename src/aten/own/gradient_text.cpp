@@ -283,6 +283,7 @@ c10::IValue GradientText::evaluate(const Value& value, const GradientValues& val
     case Value::Kind::kConstant: return value.constant;
     case Value::Kind::kList: {
       std::vector<c10::IValue> items;
+      items.reserve(value.values.size());
       for (const Value& item : value.values) items.push_back(evaluate(item, values));
       return c10::ivalue::Tuple::create(std::move(items));
     }
