@@ -63,11 +63,17 @@ struct AddScaled {
   }
 };
 
+template <class T>
+SIM_INLINE inline bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) return __builtin_isnan(x);
+  return false;
+}
+
 struct Maximum {
   template <class T>
   SIM_INLINE T operator()(T a, T b) const {
     const T most = a < b ? b : a;  // a, if one is NaN
-    return b != b ? b : most;
+    return is_nan(b) ? b : most;
   }
 };
 
@@ -75,7 +81,7 @@ struct Minimum {
   template <class T>
   SIM_INLINE T operator()(T a, T b) const {
     const T least = b < a ? b : a;
-    return b != b ? b : least;
+    return is_nan(b) ? b : least;
   }
 };
 

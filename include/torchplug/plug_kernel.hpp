@@ -19,7 +19,7 @@
 #ifndef TORCHPLUG_PLUG_KERNEL_HPP
 #define TORCHPLUG_PLUG_KERNEL_HPP
 
-#include "torchplug/plug.hpp"
+#include "torchplug/plug_call.hpp"
 
 namespace plug {
 

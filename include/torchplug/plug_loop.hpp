@@ -3,7 +3,7 @@
 #ifndef TORCHPLUG_PLUG_LOOP_HPP
 #define TORCHPLUG_PLUG_LOOP_HPP
 
-#include "torchplug/plug.hpp"
+#include "torchplug/plug_call.hpp"
 
 namespace plug {
 

@@ -368,6 +368,7 @@ static inline void plug_runs_from(plug_runs *runs, const plug_loop *loop,
   runs->private_base = base;
   runs->private_next = begin;
   runs->private_end = end;
+  runs->private_index[last] = 0;
   for (int32_t k = 0; k < loop->operands; k++) runs->private_row[k] = 0;
   for (int32_t d = last; d >= 0 && begin < end; d--) {
     runs->private_index[d] = rest % loop->sizes[d];
@@ -472,7 +473,7 @@ static inline plug_status plug_reduction_make(plug_reduction *reduction, int32_t
                                               int32_t inputs,
                                               const plug_tensor *const *tensors,
                                               const plug_value *dims, int flags) {
-  int64_t bytes[PLUG_LOOP_OPERANDS], strides[PLUG_LOOP_OPERANDS];
+  int64_t bytes[PLUG_LOOP_OPERANDS] = {0}, strides[PLUG_LOOP_OPERANDS];
   const int32_t operands = results + inputs;
   uint64_t mask = 0;
   int32_t kept = 0;

@@ -40,7 +40,11 @@ class TraceScope {
 class CompilerOff {
  public:
   CompilerOff() : before_(set_(py::none())) {}
-  ~CompilerOff() { set_(before_); }
+  ~CompilerOff() {
+    if (!py::reinterpret_steal<py::object>(PyObject_CallOneArg(set_.ptr(), before_.ptr()))) {
+      PyErr_WriteUnraisable(set_.ptr());
+    }
+  }
   CompilerOff(const CompilerOff&) = delete;
   CompilerOff& operator=(const CompilerOff&) = delete;
 

@@ -118,12 +118,20 @@ CapturedDraw Capture::draw(const std::shared_ptr<PhiloxState>& generator, uint64
   return draw;
 }
 
+namespace {
+
+// What a replay writes the generator's place into; made when it is first wanted.
+std::shared_ptr<const Draw> place_in(std::shared_ptr<Draw>& written, const PhiloxState& generator) {
+  if (written == nullptr) written = std::make_shared<Draw>(generator.place());
+  return written;
+}
+
+}  // namespace
+
 CapturedDraw Capture::draw_for_host(const std::shared_ptr<PhiloxState>& generator, uint64_t count) {
   std::lock_guard lock(state_lock_);
-  CapturedRandom& random = random_of(generator);
-  if (random.for_host == nullptr) random.for_host = std::make_shared<Draw>(generator->place());
   CapturedDraw drawn = draw(generator, count);
-  drawn.for_host = random.for_host;
+  drawn.for_host = place_in(random_of(generator).for_host, *generator);
   return drawn;
 }
 
@@ -139,10 +147,8 @@ CapturedDraw Capture::draw_for_kernel(const std::shared_ptr<PhiloxState>& genera
 CapturedDraw Capture::draw_for_recorded_kernel(const std::shared_ptr<PhiloxState>& generator,
                                                uint64_t count) {
   std::lock_guard lock(state_lock_);
-  CapturedRandom& random = random_of(generator);
-  if (random.at_replay == nullptr) random.at_replay = std::make_shared<Draw>(generator->place());
   CapturedDraw drawn = draw(generator, count);
-  drawn.at_replay = random.at_replay;
+  drawn.at_replay = place_in(random_of(generator).at_replay, *generator);
   return drawn;
 }
 

@@ -46,6 +46,7 @@ HEADERS = {
     "schemas/torch-2.12.h": IN_C,
     "schemas/torch-2.13.h": IN_C,
     "plug.hpp": IN_CPP,
+    "plug_call.hpp": IN_CPP,
     "plug_kernel.hpp": IN_CPP,
     "plug_loop.hpp": IN_CPP,
     "plug_schema.hpp": IN_CPP,

@@ -29,6 +29,7 @@ def fault(file: str, right: str, wrong: str, *tests: str) -> Fault:
 HELLO = "TORCHPLUG_DEVICE=hello "
 RECORDED = "TORCHPLUG_SIM_CAPTURE=off "
 VALIDATED = "TORCHPLUG_LAYERS=validate "
+BORROWED = "TORCHPLUG_SIM_KERNELS=off "
 
 BASE = [
     fault(
@@ -205,7 +206,13 @@ RUNTIME = [
         "if (!kept.lost.empty()) return;",
         "core_tests:Failure.*",
     ),
-    fault("runtime/generator.cpp", "draw.offset / 4 + 1", "1", "core_tests:Generator.*"),
+    fault(
+        "runtime/generator.cpp",
+        "draw.offset / 4 + 1",
+        "1",
+        BORROWED + "core_tests:Generator.*",
+        BORROWED + "python/test_rng.py",
+    ),
     fault(
         "runtime/generator.cpp",
         "if (seed) made.back().set_current_seed(*seed);",
@@ -391,13 +398,17 @@ ATEN = [
         "aten/host/loan.cpp",
         "buffer.read || !buffer.is_exact",
         "buffer.read",
-        "python/test_mapped_memory.py::test_operators_are_right_mapped_copied_and_in_part",
+        "python/test_mapped_memory.py",
+        "python/test_partial_views.py",
+        HELLO + "python/test_copy.py",
+        HELLO + "python/test_views.py",
+        HELLO + "python/test_staging.py",
     ),
     fault(
         "aten/host/loan.cpp",
         "if (maps_) maps_->unmap();",
         "",
-        "python/test_mapped_memory.py::test_operators_are_right_mapped_copied_and_in_part",
+        "python/test_mapped_memory.py",
     ),
     fault(
         "aten/register.cpp",
@@ -600,7 +611,8 @@ ATEN = [
         "aten/op/typed_kernel.h",
         "kInPlace && key.has_sharing()",
         "false",
-        "python/test_plans.py::test_tensors_of_two_dtypes_on_one_storage_overlap_by_bytes",
+        BORROWED
+        + "python/test_plans.py::test_tensors_of_two_dtypes_on_one_storage_overlap_by_bytes",
     ),
     fault(
         "aten/layouts/quantized.cpp",
@@ -622,8 +634,8 @@ ATEN = [
     ),
     fault(
         "aten/shims/copies.cpp",
-        "&& !may_overlap(to, from)",
-        "&& true",
+        "!may_overlap(to, from)",
+        "true",
         VALIDATED + "python/test_copy.py::test_overlapping_copies_do_what_the_cpu_does",
     ),
     fault(
@@ -662,7 +674,7 @@ AUTOCAST = [
     fault(
         "autocast/policy.cpp",
         "add_widest(library);",
-        "torch::Library& m = library; KERNEL_PRIVATEUSEONE(dot, fp32) KERNEL_PRIVATEUSEONE(addcmul, fp32)",
+        "Library& m = library; KERNEL_PRIVATEUSEONE(dot, fp32) KERNEL_PRIVATEUSEONE(addcmul, fp32)",
         "python/test_autocast_policy.py::test_in_the_widest_type_is_half_where_all_are_half",
     ),
     fault(

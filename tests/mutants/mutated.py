@@ -94,7 +94,18 @@ def build(programs: set[str], jobs: int) -> None:
         f"-DCMAKE_PREFIX_PATH={ROOT / '.venv' / 'debian' / 'usr'}",
         f"-DPython_EXECUTABLE={BIN / 'python'}",
     )
-    run("cmake", "--build", out, "--parallel", jobs, "--target", "_C", "plug-check", *programs)
+    run(
+        "cmake",
+        "--build",
+        out,
+        "--parallel",
+        jobs,
+        "--target",
+        "_C",
+        "plug-check",
+        "plug-replay",
+        *programs,
+    )
     shutil.rmtree(SITE, ignore_errors=True)
     run("cmake", "--install", out, "--prefix", SITE)
     shutil.copytree(ROOT / "torchplug", SITE / "torchplug", dirs_exist_ok=True)

@@ -60,7 +60,7 @@ class Case:
         """PyTorch's own tolerance for this operator, asked for when its default is too strict."""
         if self.dtype in HALF and self.operator in OTHER_FORMULA:
             return Tolerance(*OTHER_FORMULA[self.operator])
-        if self.dtype == torch.float32 and self.operator in AMPLIFIES:
+        if self.dtype in (*HALF, torch.float32) and self.operator in AMPLIFIES:
             return Tolerance(*AMPLIFIES[self.operator])
         found = [
             override.d[self.dtype]

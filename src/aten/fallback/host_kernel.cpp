@@ -147,9 +147,10 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
   const CallsFor calls(facts_.name.c_str());
   Loan loan(kind, stream);
   if (may_map()) loan.allow_maps();
-  const bool has_out_form = known != nullptr && facts_.out_form && makes_all(*known);
+  const bool fills_results = known != nullptr && makes_all(*known);
+  const c10::OperatorHandle* const out_form = fills_results && facts_.out_form ? &*facts_.out_form : nullptr;
   std::vector<at::Tensor> results;
-  if (has_out_form && loan.may_map()) {
+  if (out_form != nullptr && loan.may_map()) {
     for (const HostPlan::Output& output : known->outputs) {
       results.push_back(empty_on(stream, output.shape));
       loan.add_result(results.back());
@@ -160,13 +161,13 @@ uint64_t HostKernel::run_now(torch::jit::Stack& stack, const Stream& stream, Loa
   torch::jit::Stack work = loan.host_arguments(torch::jit::last(stack, facts_.argument_count));
   replace_ambient(work, stream);
   for (at::Tensor& result : results) result = loan.host_tensor(result);
-  if (has_out_form && results.empty() && writes_much(*known)) {
+  if (out_form != nullptr && results.empty() && writes_much(*known)) {
     for (const HostPlan::Output& output : known->outputs) {
       results.push_back(empty_pinned(output.shape.sizes, output.shape.strides, output.shape.dtype));
     }
   }
-  if (!results.empty()) {
-    run_into(*facts_.out_form, work, results);
+  if (out_form != nullptr && !results.empty()) {
+    run_into(*out_form, work, results);
   } else {
     run_on_host(work, stream, kind);
   }

@@ -203,14 +203,13 @@ std::vector<std::pair<OperatorHandle, Form>> find_forms(const OperatorHandle& na
 
 }  // namespace
 
-Binding::Binding(const plug_kernel& given, const OperatorHandle& called, const OperatorHandle& functional,
-                 Form of)
+Binding::Binding(const plug_kernel& given, OperatorHandle called, OperatorHandle functional, Form of)
     : kernel(&given),
-      operator_handle(called),
-      functional_handle(functional),
+      operator_handle(std::move(called)),
+      functional_handle(std::move(functional)),
       form(of),
       accepts(given.accepts),
-      results(result_kinds(functional.schema())) {}
+      results(result_kinds(functional_handle.schema())) {}
 
 void report_unused_kernel(const plug_kernel& kernel, const std::string& plugin, const std::string& why) {
   {

@@ -29,8 +29,7 @@ enum class Form {
 inline constexpr size_t kNoArgument = static_cast<size_t>(-1);
 
 struct Binding {
-  Binding(const plug_kernel& kernel, const c10::OperatorHandle& called, const c10::OperatorHandle& functional,
-          Form form);
+  Binding(const plug_kernel& given, c10::OperatorHandle called, c10::OperatorHandle functional, Form of);
 
   const plug_kernel* kernel;
   c10::OperatorHandle operator_handle;    // the form this binding is for

@@ -129,7 +129,8 @@ plug_status KernelCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, c
     const auto dimensions = static_cast<size_t>(ndim);
     const at::IntArrayRef shape(sizes, dimensions);
     const auto contiguous = c10::contiguous_strides(shape);
-    const at::ScalarType type = *to_scalar_type(dtype);
+    // wrong_output() has refused dtypes that PyTorch does not have.
+    const at::ScalarType type = to_scalar_type(dtype).value_or(at::ScalarType::Undefined);
     shaped_.resize(results_.size());
     if (is_numbers(target_.results[index])) {
       add_numbers(index, type, sizes[0]);
@@ -154,7 +155,7 @@ void KernelCall::add_tensor(uint32_t index, at::ScalarType type, at::IntArrayRef
   if (is_preparing_) {
     const at::Tensor& tensor = shaped.tensors.back();
     described.mem.device = unchecked_plugin_index(stream_.device());
-    described.dtype = *to_plug_dtype(type);
+    described.dtype = to_plug_dtype(type).value_or(0);
     described.ndim = static_cast<int32_t>(tensor.dim());
     described.sizes = tensor.sizes().data();
     described.strides = tensor.strides().data();

@@ -44,7 +44,7 @@ OperatorKernel::OperatorKernel(const c10::OperatorHandle& handle, std::unique_pt
                                c10::DispatchKey host_key)
     : facts_(handle), bound_(std::move(bound)), host_(facts_, host_key), account_(facts_.name) {
   const Module* module = host_key == c10::DispatchKey::CPU ? module_with_any() : nullptr;
-  if (module != nullptr && !facts_.is_view && has_plug_form(handle.schema()))
+  if (module != nullptr && module->any && !facts_.is_view && has_plug_form(handle.schema()))
     any_ = std::make_unique<BoundKernel>(bind_any(*module->any, facts_), *module);
   for (BoundKernel* kernel : {bound_.get(), any_.get()}) {
     if (kernel != nullptr) kernel->explain_to(account_, /*is_second=*/kernel != this->bound());

@@ -60,7 +60,7 @@ struct Range {
 
 Range add_range(const c10::IValue& value, size_t& next) {
   const bool is_list = is_list_of_tensors(value);
-  const size_t count = is_list ? value.toListRef().size() : (value.isTensor() ? 1 : 0);
+  const size_t count = is_list ? value.toListRef().size() : size_t{value.isTensor()};
   const Range range{next, count, is_list};
   next += count;
   return range;
@@ -158,9 +158,10 @@ class OwnBackward final : public torch::autograd::Node {
     GradientValues values;
     for (const Saved& saved : arguments_) values.arguments.push_back(saved.unpack(self));
     for (const Saved& saved : results_) values.results.push_back(saved.unpack(self));
-    for (size_t i = 0; i < outputs_.size(); ++i)
-      values.gradients.push_back(own_.gradient->used_gradients()[i] ? gradient_of(outputs_[i], gradients)
-                                                                    : c10::IValue());
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const bool is_used = own_.gradient && own_.gradient->used_gradients()[i];
+      values.gradients.push_back(is_used ? gradient_of(outputs_[i], gradients) : c10::IValue());
+    }
     return values;
   }
 

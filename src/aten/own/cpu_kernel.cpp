@@ -101,12 +101,10 @@ CpuKernel::Results CpuKernel::make_results(Arguments prepared, const Plan& plan)
                   std::vector<plug_value>(count)};
   for (size_t i = 0; i < count; ++i) {
     std::vector<at::Tensor>& tensors = results.tensors[i];
-    if (own_.returned[i]) {
-      for_each_tensor(prepared[*own_.returned[i]],
-                      [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
-    } else if (plan.outputs[i]) {
-      for (const ShapedTensor<int64_t>& shape : plan.outputs[i]->tensors)
-        tensors.push_back(empty_like(shape));
+    if (const auto& place = own_.returned[i]) {
+      for_each_tensor(prepared[*place], [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
+    } else if (const auto& output = plan.outputs[i]) {
+      for (const ShapedTensor<int64_t>& shape : output->tensors) tensors.push_back(empty_like(shape));
     } else {
       if (is_number(own_.kinds[i])) results.values[i] = open_number(own_.kinds[i], prepared);
       continue;
@@ -127,10 +125,10 @@ void CpuKernel::learn_shapes(const HostCall& call, Plan& plan) const {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const auto shaped = call.shaped_result(i);
     if (shaped.empty() || !own_.is_new(i)) continue;
-    plan.outputs[i] = ShapedResult<int64_t>{own_.kinds[i] == ResultKind::kTensors, {}};
+    ShapedResult<int64_t> result{own_.kinds[i] == ResultKind::kTensors, {}};
     for (const at::Tensor& tensor : shaped)
-      plan.outputs[i]->tensors.push_back(
-          {tensor.sizes().vec(), tensor.scalar_type(), tensor.strides().vec()});
+      result.tensors.push_back({tensor.sizes().vec(), tensor.scalar_type(), tensor.strides().vec()});
+    plan.outputs[i] = std::move(result);
   }
 }
 
@@ -162,8 +160,7 @@ void CpuKernel::run_direct(torch::jit::Stack& stack, const Plan& plan) const {
   add_arguments(torch::jit::last(stack, argument_count_), given);
   c10::SmallVector<at::Tensor, 4> outputs;
   for (const auto& output : plan.outputs) {
-    const ShapedTensor<int64_t>& shape = output->tensors.front();
-    outputs.push_back(empty_like(shape));
+    if (output) outputs.push_back(empty_like(output->tensors.front()));  // a direct call has them all
     given.add_result(outputs.back());
   }
   HostCall call(own_.module, own_.kernel, own_.name.c_str(), own_.text.c_str(), own_.kinds, given.arguments(),
@@ -202,7 +199,7 @@ void CpuKernel::run_prepared(torch::jit::Stack& stack, const Plan& plan, Plan* m
 
 c10::IValue CpuKernel::finish(size_t index, Arguments arguments, const HostCall& call,
                               const plug_value& value, const Results& results) const {
-  if (own_.returned[index]) return arguments[*own_.returned[index]];
+  if (const auto& place = own_.returned[index]) return arguments[*place];
   const ResultKind kind = own_.kinds[index];
   if (is_number(kind)) return number_of(value, kind, own_.name.c_str(), index);
   if (is_numbers(kind)) return numbers_of(value, kind);

@@ -87,7 +87,7 @@ class Checker {
         text_.refuse(call.place, "there is no operator " + name_of(call) +
                                      "; name one with its overload, as in aten::mul.Tensor");
       for (const Value& value : call.values) (void)type_of(value);
-      for (const auto& [argument, value] : call.named) (void)type_of(value);
+      for (const Value& value : call.named) (void)type_of(value);
       return nullptr;
     }
     check_arguments(call, *called);
@@ -102,9 +102,9 @@ class Checker {
                    name_of(call) + " takes " + counted(arguments.size(), "argument") + " and is given " +
                        std::to_string(call.values.size()));
     for (size_t i = 0; i < call.values.size(); ++i) give(call, call.values[i], arguments[i], is_given, i);
-    for (const auto& [name, value] : call.named) {
-      const auto place = called.argumentIndexWithName(name);
-      if (!place) text_.refuse(value.place, name_of(call) + " has no argument '" + name + "'");
+    for (const Value& value : call.named) {
+      const auto place = called.argumentIndexWithName(value.name);
+      if (!place) text_.refuse(value.place, name_of(call) + " has no argument '" + value.name + "'");
       give(call, value, arguments[static_cast<size_t>(*place)], is_given, static_cast<size_t>(*place));
     }
     for (size_t i = 0; i < arguments.size(); ++i) {

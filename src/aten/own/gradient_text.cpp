@@ -102,7 +102,7 @@ class GradientReader {
     if (reader_.accept("::")) return read_call(name, begin);
     if (const auto argument = find(name)) {
       used_arguments[*argument] = true;
-      return {Value::Kind::kArgument, *argument, {}, {}, {}, {}, {}, 0};
+      return {.kind = Value::Kind::kArgument, .index = *argument};
     }
     if (name == "grad") return read_result(Value::Kind::kGradient, 0, begin);
     if (name == "grads") return read_result(Value::Kind::kGradient, read_index(), begin);
@@ -114,9 +114,7 @@ class GradientReader {
     refuse(begin, "there is no argument '" + name + "'");
   }
 
-  static Value constant(c10::IValue value) {
-    return {Value::Kind::kConstant, 0, std::move(value), {}, {}, {}, {}, 0};
-  }
+  static Value constant(c10::IValue value) { return {.constant = std::move(value)}; }
 
   size_t read_index() {
     reader_.expect(".");
@@ -133,11 +131,11 @@ class GradientReader {
     if (kind == Value::Kind::kGradient && !has_tensors(results[index].real_type()))
       refuse(begin, "result " + std::to_string(index) + " is not a tensor and has no gradient");
     (kind == Value::Kind::kGradient ? used_gradients : used_results)[index] = true;
-    return {kind, index, {}, {}, {}, {}, {}, 0};
+    return {.kind = kind, .index = index};
   }
 
   Value read_list() {
-    Value list{Value::Kind::kList, 0, {}, {}, {}, {}, {}, 0};
+    Value list{.kind = Value::Kind::kList};
     reader_.expect("[");
     if (reader_.accept("]")) return list;
     do {
@@ -179,7 +177,7 @@ class GradientReader {
   }
 
   Value read_call(const std::string& space, size_t begin) {
-    Value call{Value::Kind::kCall, 0, {}, {}, {}, {}, {}, 0};
+    Value call{.kind = Value::Kind::kCall};
     call.operator_name = space + "::" + reader_.expect_name("the name of an operator");
     if (reader_.accept(".")) call.overload_name = reader_.expect_name("the name of an overload");
     reader_.expect("(");
@@ -190,7 +188,7 @@ class GradientReader {
       if (!reader_.accept(")")) reader_.fail("expected ',' or ')'");
     }
     if (!reader_.is_next(".")) return call;
-    Value part{Value::Kind::kPart, read_index(), {}, {}, {}, {}, {}, 0};
+    Value part{.kind = Value::Kind::kPart, .index = read_index()};
     call.place = begin;
     part.values.push_back(std::move(call));
     return part;
@@ -200,8 +198,9 @@ class GradientReader {
     const size_t begin = reader_.place();
     std::string name = reader_.accept_name();
     if (!name.empty() && reader_.accept("=")) {
-      call.named.emplace_back(std::move(name), read_value());
-      call.named.back().second.place = begin;
+      GradientText::Value& value = call.named.emplace_back(read_value());
+      value.name = std::move(name);
+      value.place = begin;
       return;
     }
     reader_.go_back(begin);
@@ -223,7 +222,7 @@ c10::IValue list_of(const c10::ivalue::TupleElements& items, const c10::TypePtr&
   for (const c10::IValue& item : items) {
     list.push_back(are_floats && item.isInt() ? c10::IValue(static_cast<double>(item.toInt())) : item);
   }
-  return c10::IValue(std::move(list));
+  return list;
 }
 
 // Numbers are written without regard to whether the operator takes an integer or a float, lists without their
@@ -284,6 +283,7 @@ c10::IValue GradientText::evaluate(const Value& value, const GradientValues& val
     case Value::Kind::kConstant: return value.constant;
     case Value::Kind::kList: {
       std::vector<c10::IValue> items;
+      items.reserve(value.values.size());
       for (const Value& item : value.values) items.push_back(evaluate(item, values));
       return c10::ivalue::Tuple::create(std::move(items));
     }
@@ -315,10 +315,10 @@ std::vector<c10::IValue> GradientText::call(const Value& value, const GradientVa
     stack.push_back(is_known ? as_type(given, schema.arguments()[i].type()) : given);
   }
   std::unordered_map<std::string, c10::IValue> named;
-  for (const auto& [argument, given] : value.named) {
-    const auto place = place_of(schema, argument);
+  for (const Value& given : value.named) {
+    const auto place = place_of(schema, given.name);
     const c10::IValue evaluated = evaluate(given, values);
-    named[argument] = place ? as_type(evaluated, schema.arguments()[*place].type()) : evaluated;
+    named[given.name] = place ? as_type(evaluated, schema.arguments()[*place].type()) : evaluated;
   }
   run(*handle, stack, named);
   return stack;

@@ -9,7 +9,6 @@
 
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "aten/tensor/arguments.h"
@@ -33,11 +32,12 @@ class GradientText {
     enum class Kind { kArgument, kResult, kGradient, kConstant, kList, kCall, kPart };
     Kind kind = Kind::kConstant;
     size_t index = 0;  // of an argument or a result; kPart: of the results of a call
-    c10::IValue constant;
-    std::vector<Value> values;  // of a list; positional arguments of a call; the call of a part
-    std::vector<std::pair<std::string, Value>> named;  // of a call
-    std::string operator_name;                         // of a call
-    std::string overload_name;
+    c10::IValue constant{};
+    std::vector<Value> values{};  // of a list; positional arguments of a call; the call of a part
+    std::vector<Value> named{};   // arguments of a call that are given by name
+    std::string name{};           // of such an argument
+    std::string operator_name{};  // of a call
+    std::string overload_name{};
     size_t place = 0;  // in the text
   };
 

@@ -27,8 +27,13 @@ void MetaKernel::operator()(const c10::OperatorHandle& /*handle*/, c10::Dispatch
   check_tensors(own_, arguments);
   const auto shaped = shape_results<c10::SymInt>(own_, arguments);
   std::vector<c10::IValue> results;
-  for (size_t i = 0; i < shaped.size(); ++i)
-    results.push_back(own_.returned[i] ? arguments[*own_.returned[i]] : without_contents(*shaped[i]));
+  for (size_t i = 0; i < shaped.size(); ++i) {
+    if (const auto& place = own_.returned[i]) {
+      results.push_back(arguments[*place]);
+    } else if (const auto& result = shaped[i]) {
+      results.push_back(without_contents(*result));
+    }
+  }
   torch::jit::drop(*stack, arguments.size());
   for (c10::IValue& result : results) stack->push_back(std::move(result));
 }

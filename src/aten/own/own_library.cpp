@@ -2,6 +2,7 @@
 
 #include <ATen/core/enum_tag.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/util/Exception.h>
 #include <torch/library.h>
 
@@ -74,7 +75,8 @@ void check_gradients(const Operators& operators) {
     return handle ? &handle->schema() : nullptr;
   };
   for (const auto& own : operators) {
-    if (own->gradient) check_gradient_calls(*own->gradient, own->schema, find);
+    const auto& gradient = own->gradient;
+    if (gradient) check_gradient_calls(*gradient, own->schema, find);
   }
 }
 
@@ -157,8 +159,8 @@ CallShape shape_call(const OwnOperator& own, Arguments arguments) {
   const auto results = shape_results<int64_t>(own, arguments);
   for (size_t i = 0; i < results.size(); ++i) {
     const size_t before = shape.outputs.size();
-    if (results[i]) {
-      for (const ShapedTensor<int64_t>& tensor : results[i]->tensors)
+    if (const auto& result = results[i]) {
+      for (const ShapedTensor<int64_t>& tensor : result->tensors)
         shape.outputs.push_back(output_shape(tensor));
     } else if (!own.is_new(i) || own.schema.returns()[i].type()->kind() != c10::TypeKind::ListType) {
       shape.outputs.push_back(OutputShape::none());
@@ -169,10 +171,11 @@ CallShape shape_call(const OwnOperator& own, Arguments arguments) {
 }
 
 Binding bind_own(const OwnOperator& own) {
-  const auto handle = c10::Dispatcher::singleton().findSchema(own.schema.operator_name());
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(
+      own.schema.operator_name().name.c_str(), own.schema.operator_name().overload_name.c_str());
   const auto is_given = [](const std::optional<size_t>& argument) { return argument.has_value(); };
   const bool returns_arguments = std::any_of(own.returned.begin(), own.returned.end(), is_given);
-  Binding binding(own.kernel, *handle, *handle, returns_arguments ? Form::kAsCalled : Form::kFunctional);
+  Binding binding(own.kernel, handle, handle, returns_arguments ? Form::kAsCalled : Form::kFunctional);
   binding.writes = own.writes;
   for (size_t i = 0; i < own.schema.arguments().size(); ++i) {
     const c10::TypePtr& type = own.schema.arguments()[i].real_type();

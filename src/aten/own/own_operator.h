@@ -17,7 +17,7 @@ namespace torchplug::aten {
 
 struct OwnOperator {
   // Throws a sentence that names plugin and operator for a schema or a text that is wrong.
-  OwnOperator(const Module& module, const plug_kernel& kernel);
+  OwnOperator(const Module& loaded, const plug_kernel& given);
 
   const Module& module;
   const plug_kernel& kernel;

@@ -459,6 +459,7 @@ template <class Int>
 std::vector<ShapedResult<Int>> ShapeText::evaluate(Arguments arguments) const {
   const Evaluation<Int> evaluation(name_, arguments_, arguments);
   std::vector<ShapedResult<Int>> shaped;
+  shaped.reserve(results_.size());
   for (const Result& result : results_) shaped.push_back(evaluation.result(result));
   return shaped;
 }

@@ -286,7 +286,7 @@ void PlanKey::add(bool value) { push(kBool | static_cast<uint64_t>(value) << 8);
 // What the dtypes of a call may refuse: NaN, numbers too large, negative ones.
 uint64_t PlanKey::range_word(uint64_t kind, double value) const {
   const double most = may_hold(kNarrow) ? kLimits[0] : kWide;
-  const bool fits = std::abs(value) <= most && !(value < 0 && may_hold(kUnsigned));
+  const bool fits = std::abs(value) <= most && (value >= 0 || !may_hold(kUnsigned));
   if (C10_LIKELY(fits)) return kind;
   return kind | bit(std::isnan(value), 13) | bit(value < 0, 15) | range_of(std::abs(value)) << 16;
 }

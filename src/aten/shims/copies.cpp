@@ -213,11 +213,11 @@ void hold_until_copied(const at::Tensor& host, const Stream& stream) {
   if (is_pinned_by_others(host.const_data_ptr())) hold_storage(host.storage(), stream);
 }
 
-void copy_from_host(const at::Tensor& to, const at::Tensor& given, bool non_blocking) {
+void copy_from_host(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   const Stream stream = current_stream_of(to);
-  const bool is_copied_first =
-      is_capturing(stream) && is_read_at_once(given, non_blocking) && is_pinned(given.const_data_ptr());
-  const at::Tensor from = is_copied_first ? given.clone() : given;
+  const bool is_pinned_number =
+      is_capturing(stream) && is_read_at_once(from, non_blocking) && is_pinned(from.const_data_ptr());
+  if (is_pinned_number) return copy_from_host(to, from.clone(), non_blocking);  // which is pageable
   hold_in_capture(from, stream, non_blocking, /*is_source=*/true);
   if (is_plain(to, from)) {
     const bool is_read_later =

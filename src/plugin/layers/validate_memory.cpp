@@ -524,8 +524,9 @@ plug_stream Memory::own_stream(int32_t device) {
   plug_stream made = nullptr;
   if (below_.call<&plug_runtime::stream_create>(device, 0, &made) != PLUG_OK) return nullptr;
   std::unique_lock lock(lock_);
-  if (plug_stream& own = own_streams_[device]; own == nullptr) return own = made;
-  const plug_stream first = own_streams_[device];
+  plug_stream& own = own_streams_[device];
+  if (own == nullptr) return own = made;
+  plug_stream first = own;  // another thread was faster
   lock.unlock();
   below_.call<&plug_runtime::stream_destroy>(device, made);
   return first;
