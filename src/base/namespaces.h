@@ -31,7 +31,7 @@ using namespace base;
 namespace compile {  // a plugin's compiler: what it compiles, and its engines
 using namespace aten;
 using namespace graph;
-}  // namespace compile, whose Graph is the one of `graph`
+}  // namespace compile
 namespace autocast {  // mixed precision
 using namespace plugin;
 }

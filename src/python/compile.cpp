@@ -81,8 +81,8 @@ graph::TensorType tensor_type(at::ScalarType dtype, Extents sizes, std::optional
 
 using ResultType = std::tuple<at::ScalarType, Extents, std::optional<Extents>>;
 
-std::vector<int32_t> add_node(graph::Graph& graph, const std::string& schema, int32_t place, const py::list& args,
-                              const std::vector<std::optional<ResultType>>& results,
+std::vector<int32_t> add_node(graph::Graph& graph, const std::string& schema, int32_t place,
+                              const py::list& args, const std::vector<std::optional<ResultType>>& results,
                               const std::string& source) {
   std::vector<Argument> arguments;
   for (const py::handle& argument : args) arguments.push_back(argument_of(argument));
@@ -155,9 +155,9 @@ py::dict describe_compiler(DeviceIndex device) {
   return found;
 }
 
-std::shared_ptr<EngineGroup> make_group(DeviceIndex device, graph::Graph graph, std::vector<std::string> options,
-                                        size_t engines, bool in_background, std::string directory,
-                                        std::vector<std::optional<Extents>> strides) {
+std::shared_ptr<EngineGroup> make_group(DeviceIndex device, graph::Graph graph,
+                                        std::vector<std::string> options, size_t engines, bool in_background,
+                                        std::string directory, std::vector<std::optional<Extents>> strides) {
   return std::make_shared<EngineGroup>(
       compiler_of(device), std::move(graph),
       compile::GroupSettings{std::move(options), engines, in_background, std::move(directory)},
@@ -206,8 +206,8 @@ void bind_compile(py::module_& module) {
       .def("add_symbol", [](graph::Graph& self, int64_t min, int64_t max, int64_t hint,
                             const std::string& text) { return self.add_symbol({min, max, hint, text}); })
       .def("add_input",
-           [](graph::Graph& self, at::ScalarType dtype, Extents sizes, Extents strides, const std::string& name,
-              bool is_weight) {
+           [](graph::Graph& self, at::ScalarType dtype, Extents sizes, Extents strides,
+              const std::string& name, bool is_weight) {
              return self.add_input(tensor_type(dtype, std::move(sizes), std::move(strides)), name, is_weight);
            })
       .def("add_constant",

@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from torchplug import _settings
+
 OPERATOR_FORM = "aten::add.Tensor"
 
 
@@ -75,7 +77,7 @@ class Options:
         if not self.cache:
             return ""
         home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        return os.environ.get("TORCHPLUG_CACHE_DIR") or os.path.join(home, "torchplug")
+        return _settings.read(_settings.CACHE_DIR) or os.path.join(home, "torchplug")
 
     def is_eager(self, name: str) -> bool:
         """Whether an operator, by its name with or without the overload, is not to be compiled."""
