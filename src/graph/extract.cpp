@@ -53,7 +53,7 @@ class Extraction {
 
   // The input of the whole that the result is the new content of, in place; -1: none.
   int32_t updated_by(int32_t result) const {
-    if (places(result).size() != 1 || !is_used_inside_only(result)) return -1;
+    if (places(result).size() != 1) return -1;
     const int32_t input = from_.outputs()[static_cast<size_t>(places(result).front())].updates;
     if (input < 0 || !places(input).empty() || !is_used_inside_only(input)) return -1;
     return input;

@@ -27,7 +27,9 @@ class Extractor {
 
   // Of nodes in the graph's order. Outputs are what nodes outside or the whole graph's outputs need; nodes
   // that none of these need are left out, which may be all. An output is the new content of an input, as the
-  // whole graph says, if nobody outside sees that input or the output: the host copies otherwise.
+  // whole graph says, if nobody outside needs the old one and the output is not returned too: the host copies
+  // otherwise. Nodes outside that use such an output look at the input. A returned view counts as what it is
+  // a view of, so outputs() of the whole name that.
   Extracted extract(std::span<const int32_t> nodes) const;
 
  private:
