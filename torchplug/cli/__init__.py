@@ -20,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         demo,
         devices,
         doctor,
+        graph,
         plug_check,
         replay,
         run,
@@ -31,7 +32,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"torchplug {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (devices, doctor, run, coverage, schema, plug_check, replay, demo, bench):
+    for command in (
+        devices,
+        doctor,
+        run,
+        coverage,
+        schema,
+        graph,
+        plug_check,
+        replay,
+        demo,
+        bench,
+    ):
         added = commands.add_parser(
             command.NAME,
             help=command.SUMMARY,

@@ -1,0 +1,173 @@
+"""An exported program, traced as torch.compile would: the graph that the device's compiler is given, and its groups."""
+
+from __future__ import annotations
+
+import logging
+import operator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from torchplug.compile import _backend, _graph
+from torchplug.dump.sheet import Group, Node, Output, Sheet, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch.export import ExportedProgram
+
+    from torchplug.compile._program import Program
+
+VIEW = "a view, made where it is used"
+
+
+def load(path: str) -> ExportedProgram:
+    """Raises ValueError with a sentence for a file that is none."""
+    log = logging.getLogger("torch.export")
+    before, log.disabled = log.disabled, True  # it shows where in PyTorch a file was refused
+    try:
+        return torch.export.load(path)
+    except Exception as error:
+        said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise ValueError(
+            f"{path} is not an exported program ({said}). "
+            "Write one with torch.export.save(torch.export.export(model, inputs), path)."
+        ) from error
+    finally:
+        log.disabled = before
+
+
+def read(path: str, device: torch.device) -> Sheet:
+    """The program at `path` on a device that has a compiler."""
+    module, inputs, sources = flatten(load(path), device)
+    (program,) = compile_without_engines(module, inputs)
+    return _Writer(program, sources, device).write()
+
+
+def flatten(
+    program: ExportedProgram, device: torch.device
+) -> tuple[fx.GraphModule, list[Any], list[Source]]:
+    """On the device: a module that takes its arguments one by one, fake tensors for them, and what these are called,
+    behind the names of the weights."""
+    from torch.export.passes import move_to_device_pass
+
+    module = move_to_device_pass(program, str(device)).module(check_guards=False)
+    module.graph.set_codegen(fx.graph.CodeGen())
+    module.recompile()
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    weights = [
+        *dict(module.named_parameters(remove_duplicate=False)),
+        *dict(module.named_buffers(remove_duplicate=False)),
+    ]
+    sources = [Source(name, "", is_weight=True) for name in weights]
+    sources += [Source(node.name, "") for node in placeholders]
+    return module, [node.meta["val"] for node in placeholders], sources
+
+
+def compile_without_engines(module: fx.GraphModule, inputs: list[Any]) -> list[Program]:
+    """Programs whose engines nobody has asked for."""
+    from torch._guards import TracingContext, detect_fake_mode, tracing
+
+    before, _backend.programs = _backend.programs, []
+    try:
+        with torch.no_grad(), tracing(TracingContext(detect_fake_mode(inputs))):
+            _backend.backend(module, inputs, options={"cache": False})
+        return _backend.programs
+    finally:
+        _backend.programs = before
+
+
+class _Writer:
+    """Writes down the graph of a program, node by node."""
+
+    def __init__(self, program: Program, sources: list[Source], device: torch.device) -> None:
+        self.program = program
+        self.group_of = {n: i for i, group in enumerate(program.groups) for n in group.nodes}
+        self.why = dict(program.outside)
+        known = next(iter([*self.group_of, *self.why]), None)
+        self.nodes = list(known.graph.nodes) if known is not None else []
+        self.sources = self._sources(sources)
+        self.sheet = Sheet("", str(device))
+
+    def _sources(self, given: list[Source]) -> dict[fx.Node, Source]:
+        """By the nodes that they are; those of a trace that has left some out have its names."""
+        nodes = [node for node in self.nodes if node.op in ("placeholder", "get_attr")]
+        if len(nodes) != len(given):
+            given = [Source(node.name, "") for node in nodes]
+        return dict(zip(nodes, given, strict=True))
+
+    def write(self) -> Sheet:
+        for node in self.nodes:
+            if node in self.sources and (types := types_of(node)):
+                self.sources[node].type = types[0]
+                self.sheet.sources.append(self.sources[node])
+            elif node.op == "call_function":
+                self._add_call(node)
+            elif node.op == "output":
+                self._add_outputs(node)
+        for group in self.program.groups:
+            text = str(group.engines.graph)
+            self.sheet.groups.append(Group([node.name for node in group.nodes], text))
+        return self.sheet
+
+    def _add_call(self, node: fx.Node) -> None:
+        if node.target is _graph.COPY and not node.users:
+            target, content = (self._tensors([arg]) for arg in node.args[:2])
+            self.sheet.outputs += [Output(name, target[0]) for name in content if target]
+        elif isinstance(node.target, torch._ops.OpOverload) and types_of(node):
+            why = "" if node in self.group_of else self.why.get(node, VIEW)
+            self.sheet.nodes.append(
+                Node(
+                    node.name,
+                    _graph.name_of(node.target),
+                    types_of(node),
+                    self._tensors(node.all_input_nodes),
+                    self.group_of.get(node),
+                    why,
+                    _graph.source_of(node),
+                    is_view(node.target),
+                )
+            )
+
+    def _add_outputs(self, node: fx.Node) -> None:
+        self.sheet.outputs += [Output(name) for name in self._tensors(node.all_input_nodes)]
+
+    def _tensors(self, nodes: Iterable[Any]) -> list[str]:
+        """Names of what the nodes are, or are parts of; numbers aside."""
+        found = []
+        for node in nodes:
+            one = node
+            while one.target is operator.getitem:
+                one = one.args[0]
+            if types_of(one):
+                found.append(self.sources[one].name if one in self.sources else one.name)
+        return list(dict.fromkeys(found))
+
+
+def types_of(node: fx.Node) -> list[str]:
+    """Of its results that are tensors."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return [type_text(one) for one in values if isinstance(one, torch.Tensor)]
+
+
+def is_view(op: torch._ops.OpOverload) -> bool:
+    returns = op._schema.returns
+    return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
+
+
+def type_text(tensor: torch.Tensor) -> str:
+    """ "f32[s0, 64]", as the text form of a graph has it."""
+    return f"{dtype_text(tensor.dtype)}[{', '.join(map(str, tensor.shape))}]"
+
+
+def dtype_text(dtype: torch.dtype) -> str:
+    name = str(dtype).removeprefix("torch.")
+    for whole, short in SHORT.items():
+        if name.startswith(whole):
+            return short + name.removeprefix(whole)
+    return name
+
+
+SHORT = {"bfloat": "bf", "float": "f", "complex": "c", "uint": "u", "int": "i"}

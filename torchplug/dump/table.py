@@ -1,0 +1,55 @@
+"""A graph as tables: every node with its engine, or why it is in none, and the engines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from torchplug.cli import output
+from torchplug.dump.sheet import Node, Sheet
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show(console: Console, sheet: Sheet) -> None:
+    console.print(f"{sheet.title} on {sheet.device}: {sheet.summary}", markup=False, soft_wrap=True)
+    if not sheet.nodes:
+        return
+    console.print()
+    output.put(console, nodes_table(console, sheet))
+    if sheet.groups:
+        console.print()
+        output.put(console, groups_table(console, sheet))
+
+
+def nodes_table(console: Console, sheet: Sheet) -> Any:
+    table = output.table(
+        console, "node", "operator", "result", "engine", "why in none", "source", right=("engine",)
+    )
+    for node in sheet.nodes:
+        engine = "" if node.group is None else str(node.group)
+        row = (node.name, node.operator, types_text(node), engine, node.why, node.place)
+        style = {"engine": None, "eager": "yellow", "view": "dim"}[node.kind]
+        table.add_row(*map(plain, row), style=style)
+    return table
+
+
+def groups_table(console: Console, sheet: Sheet) -> Any:
+    table = output.table(console, "engine", "nodes", "operators", right=("engine", "nodes"))
+    by_name = {node.name: node for node in sheet.nodes}
+    for number, group in enumerate(sheet.groups):
+        members = [by_name[name] for name in group.nodes if name in by_name]
+        counts = Counter(node.operator for node in members).most_common()
+        operators = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in counts)
+        table.add_row(str(number), str(len(members)), plain(operators))
+    return table
+
+
+def types_text(node: Node) -> str:
+    return ", ".join(node.types)
+
+
+def plain(text: str) -> str:
+    """Without what rich takes for its own marks."""
+    return text.replace("[", "\\[")
