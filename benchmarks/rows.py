@@ -154,6 +154,11 @@ TARGETS = (
         for device in ("sim", "hello")
     ),
     Target(rows.CAST, "sim", 1.1),
+    Target(rows.FUSED, "sim", 0.9),
+    Target(rows.FUSED_ALL, "sim", 0.9),
+    Target(rows.ENGINE, "sim", 1.1),
+    Target(rows.DECODE, "sim", 1.1),
+    Target(rows.DISK, "sim", 10.0),
     Target(rows.IMPORT, "", 0.1),
 )
 

@@ -1,12 +1,15 @@
 """docs/compile.md: its code runs as it stands, its options and reasons are those there are."""
 
 import dataclasses
+import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch
 
+from torchplug.cli import main
 from torchplug.compile import _explain, _options
 
 pytestmark = pytest.mark.accelerator("the CPU has no plugin with a compiler", only="sim")
@@ -31,11 +34,18 @@ def without_numbers(line):
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory):
-    """What the page's code has defined at its end, run from top to bottom, and what it printed."""
+def folder(tmp_path_factory):
+    """Where the page's code runs."""
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def names(folder):
+    """What the page's code has defined at its end, run from top to bottom."""
     names = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TORCHPLUG_CACHE_DIR", str(tmp_path_factory.mktemp("engines")))
+        patch.chdir(folder)
+        patch.setenv("TORCHPLUG_CACHE_DIR", str(folder / "engines"))
         torch._dynamo.reset()
         for block in blocks("python"):
             exec(compile(block, "docs/compile.md", "exec"), names)  # noqa: S102
@@ -55,8 +65,37 @@ def test_the_code_runs_and_trains(names):
 
 def test_explain_prints_lines_like_those_shown(names):
     printed = {without_numbers(line) for line in str(names["report"]).splitlines()}
-    (shown,) = blocks("text")
+    shown, _ = blocks("text")
     assert {without_numbers(line) for line in shown.splitlines()} <= printed
+
+
+@pytest.mark.usefixtures("names")
+def test_the_command_prints_and_writes_what_is_shown(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    (command,) = blocks("sh")
+    assert main(command.split()[1:]) == 0
+    lines = {" ".join(without_lines(line).split()) for line in capsys.readouterr().out.splitlines()}
+    _, shown = blocks("text")
+    assert {" ".join(without_lines(line).split()) for line in shown.splitlines()} <= lines
+    assert ElementTree.parse(folder / "model.svg").getroot().tag.endswith("svg")
+    (group,) = json.loads((folder / "model.json").read_text())["groups"]
+    (folder / "group.txt").write_text(group["text"])
+    assert main(["graph", "dump", "group.txt"]) == 0
+    assert capsys.readouterr().out == group["text"]
+
+
+def without_lines(line):
+    """Where in PyTorch's own files a node comes from depends on its release."""
+    return re.sub(r"\.py:\d+", ".py", line)
+
+
+def test_every_link_leads_somewhere():
+    links = re.findall(r"\]\(([^)]+)\)", PAGE)
+    headings = [line.removeprefix("## ") for line in PAGE.splitlines() if line.startswith("## ")]
+    places = {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
+    for link in links:
+        file, _, place = link.partition("#")
+        assert (ROOT / "docs" / file).exists() if file else place in places
 
 
 def test_the_report_has_what_is_named():

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch  # noqa: F401 - _C needs its types
 
+from torchplug import _C
 from torchplug.cli import plug_check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +28,15 @@ def test_every_piece_of_code_is_in_the_example(block):
 
 
 def test_there_is_no_other_code():
-    assert set(re.findall(r"^```(\w+)", PAGE, re.MULTILINE)) == {"c", "sh", "python"}
+    assert set(re.findall(r"^```(\w+)", PAGE, re.MULTILINE)) == {"c", "sh", "python", "text"}
+
+
+def test_the_graph_that_is_shown_is_canonical_and_has_the_examples_operators():
+    (text,) = blocks("text")
+    assert str(_C.CompilerGraph(text)) == text
+    listed = re.findall(r'^    "(aten::.*)",$', SOURCE, re.MULTILINE)
+    shown = re.findall(r"^operator (\d+) (.*)$", text, re.MULTILINE)
+    assert len(shown) == 4 and all(listed[int(place)] == schema for place, schema in shown)
 
 
 def test_the_commands_build_and_check_it_and_the_program_runs(tmp_path):

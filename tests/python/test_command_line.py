@@ -73,6 +73,7 @@ def test_help_names_the_commands_and_the_exit_codes():
         "replay",
         "demo",
         "bench",
+        "graph",
         "0 success",
         "1 a problem",
         "2 usage",
@@ -81,7 +82,7 @@ def test_help_names_the_commands_and_the_exit_codes():
 
 
 @pytest.mark.parametrize(
-    "command", ["devices", "doctor", "run", "plug-check", "schema", "demo", "bench"]
+    "command", ["devices", "doctor", "run", "plug-check", "schema", "graph", "demo", "bench"]
 )
 def test_every_command_has_help_with_the_exit_codes(command):
     code, output, _ = torchplug_command(command, "--help")
@@ -120,6 +121,8 @@ def test_devices_tells_what_each_plugin_gives():
     assert sim["capabilities"]["streams"] and sim["capabilities"]["host_view"]
     assert sim["capabilities"]["profiler"] and not hello["capabilities"]["profiler"]
     assert not hello["capabilities"]["streams"] and len(hello["devices"]) == 1
+    assert hello["compiler"] is None and "aten::gelu" in sim["compiler"]["operators"]
+    assert sim["compiler"]["symbols"] and sim["compiler"]["saves"]
     assert hello["kernels"] == ["aten::relu(Tensor self) -> Tensor"]
     assert hello["devices"][0]["dtypes"] == ["float32"]
 
@@ -130,7 +133,16 @@ def test_devices_in_a_pipe_is_plain_text_of_80_columns():
     assert output.isascii() and "\x1b" not in output
     lines = [line for line in output.splitlines() if "/" not in line]  # paths are not broken
     assert all(len(line) <= 80 and line == line.rstrip() for line in lines)
-    for word in ("sim:0", "sim:1", "hello:0", "L0 runtime", "L1 kernels", "streams", "float32"):
+    for word in (
+        "sim:0",
+        "sim:1",
+        "hello:0",
+        "L0 runtime",
+        "L1 kernels",
+        "L2 compiler",
+        "streams",
+        "float32",
+    ):
         assert word in output
 
 

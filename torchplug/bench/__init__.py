@@ -28,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Measures and prints; 0 if all that was to be measured was, 1 if something failed."""
+    from torchplug.bench import compile as compiling
     from torchplug.bench import report
 
     try:
@@ -38,26 +39,31 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None and args.shown is None:
         write(found, args.json)
     if args.json != "-":
-        report.show(output.console(), found)
+        show = compiling.show if "models" in found else report.show
+        show(output.console(), found)
     return 1 if found["failures"] else 0
 
 
 def measure(args: argparse.Namespace) -> Report:
-    """Raises RuntimeError if there is no such device."""
+    """Raises RuntimeError if there is no such device, or no such row."""
+    from torchplug.bench import compile as compiling
     from torchplug.bench import driver
 
-    groups = [group for group in rows.GROUPS if not args.only or group.name in args.only]
+    names = chosen_names(args.only, compiling.NAMES if args.what == "compile" else known_names())
     chosen = driver.environment_with(args.device)
+    settings = settings_of(args)
     with output.looking("Measuring") as status:
-        return driver.make_report(
-            groups, settings_of(args), chosen, lambda text: status.update(text)
-        )
+        if args.what == "compile":
+            return compiling.make_report(names, settings, chosen, lambda text: status.update(text))
+        groups = [group for group in rows.GROUPS if group.name in names]
+        return driver.make_report(groups, settings, chosen, lambda text: status.update(text))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    add("what", nargs="?", choices=["compile"], help="torch.compile on models, and not operators")
     add("--device", help="a device's name, or the path of a plugin (default: TORCHPLUG_DEVICE's)")
-    add("--only", type=names, metavar="NAME,...", help=f"these rows: {', '.join(known_names())}")
+    add("--only", metavar="NAME,...", help=f"these rows: {', '.join(known_names())}; or models")
     add_measuring_options(parser)
 
 
@@ -73,13 +79,13 @@ def known_names() -> list[str]:
     return [group.name for group in rows.GROUPS]
 
 
-def names(text: str) -> list[str]:
-    unknown = [name for name in text.split(",") if name not in known_names()]
+def chosen_names(text: str | None, known: Sequence[str]) -> Sequence[str]:
+    """Those of a list with commas; all that there are without one. RuntimeError for one that is not known."""
+    names = known if text is None else text.split(",")
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(
-            f"there is no '{unknown[0]}'; choose of {', '.join(known_names())}"
-        )
-    return text.split(",")
+        raise RuntimeError(f"There is no '{unknown[0]}'; choose of {', '.join(known)}.")
+    return names
 
 
 def positive(text: str) -> int:

@@ -73,6 +73,48 @@ STAGING = Group(
     ("sin of 16M",),
     against="CPU + 2 memcpy",
 )
+FUSED_CALLS = (
+    "block of 64 x 1,024",
+    "block of 1,024 x 1,024",
+    "six sigmoid steps of 1,024 x 1,024",
+)
+FUSED = Group(
+    "fused",
+    "compiled block and chain, one thread, speed over Inductor's",
+    "fused",
+    FUSED_CALLS,
+    against="Inductor on the CPU",
+    unit="calls/s",
+    at_least=True,
+)
+FUSED_ALL = FUSED._replace(
+    name="fused-all",
+    title="compiled block and chain, all threads, speed over Inductor's",
+    kind="fused-all",
+)
+ENGINE = Group(
+    "engine",
+    "call of a small engine, until it returns",
+    "engine",
+    ("relu(x * y + 2) - x",),
+    against="Inductor on the CPU",
+)
+DECODE = Group(
+    "decode",
+    "decode step, cache of 64 MiB over one of 1 MiB",
+    "decode",
+    ("8 heads of 64",),
+    against="1 MiB",
+)
+DISK = Group(
+    "disk",
+    "engines of a second process, speed from disk over compiling",
+    "disk",
+    ("block of 64 x 1,024",),
+    against="compiling",
+    unit="engines/s",
+    at_least=True,
+)
 IMPORT = Group(
     "import",
     "import torch, added by autoload",
@@ -98,11 +140,18 @@ GROUPS = (
     CAST,
     LARGE,
     STAGING,
+    FUSED,
+    FUSED_ALL,
+    ENGINE,
+    DECODE,
+    DISK,
     IMPORT,
 )
 
-DEFAULT_THREADS = ("cast", "large", "staging")
+DEFAULT_THREADS = ("cast", "large", "staging", "fused-all")
 """Kinds that are measured with PyTorch's default number of threads; all others with one."""
+OF_COMPILERS = ("fused", "fused-all", "engine", "decode", "disk")
+"""Kinds that need a plugin with a compiler."""
 
 
 def key(group: Group, call: str) -> str:

@@ -23,6 +23,7 @@ class Settings:
     copy_rounds: int = 30
     large_rounds: int = 11
     import_pairs: int = 9
+    disk_pairs: int = 3
 
     @property
     def short_rounds(self) -> int:
@@ -43,6 +44,7 @@ QUICK = Settings(
     copy_rounds=1,
     large_rounds=1,
     import_pairs=1,
+    disk_pairs=1,
 )
 """One round of everything."""
 

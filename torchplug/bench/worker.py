@@ -16,6 +16,8 @@ from torchplug.bench import (
     casts,
     chain,
     copies,
+    disk,
+    engines,
     graphs,
     idle,
     large,
@@ -44,6 +46,11 @@ KINDS: dict[str, Measure] = {
     "cast": casts.measure,
     "large": large.measure,
     "staging": staging.measure,
+    "fused": engines.measure,
+    "fused-all": engines.measure,
+    "engine": engines.measure_call,
+    "decode": engines.measure_decode,
+    "disk": disk.measure,
 }
 OF_OPERATORS = ("call", "burst", "pair", "shapes", "chain")
 """Kinds of rows that are about one operator."""
@@ -101,6 +108,10 @@ def reason_to_leave_out(kind: str, place: torch.device) -> str:
         return "the device is synchronous: a call has done its work when it returns"
     if kind == "staging" and small.ways("sin", place) != ["stage"]:
         return "the device does not stage it"
+    if kind in rows.OF_COMPILERS and not torchplug._C.has_compiler(place.index):
+        return "the plugin has no compiler"
+    if kind == "disk" and not torchplug._C.describe_compiler(place.index)["saves"]:
+        return "the plugin saves no engines"
     return ""
 
 

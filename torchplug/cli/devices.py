@@ -129,6 +129,25 @@ def add_device_levels(table: Table, facts: dict[str, Any]) -> None:
     dtypes = list(dict.fromkeys(t for device in facts["devices"] for t in device["dtypes"]))
     if names and dtypes:
         table.add_row("", "for", shorten(dtypes))
+    if facts["devices"]:
+        add_compiler_level(table, facts["compiler"])
+
+
+def add_compiler_level(table: Table, compiler: dict[str, Any] | None) -> None:
+    if compiler is None or compiler["error"]:
+        table.add_row("L2 compiler", "has", "none" if compiler is None else compiler["error"])
+        return
+    names = [operator_of(name) for name in compiler["operators"]]
+    table.add_row("L2 compiler", "has", f"{len(names)} operators: {shorten(names)}")
+    takes = {
+        "open sizes": compiler["symbols"],
+        "strides": compiler["strided"],
+        "updates in place": compiler["updates"],
+        "engines on disk": compiler["saves"],
+    }
+    table.add_row("", "takes", ", ".join(name for name, taken in takes.items() if taken) or "-")
+    for schema, why in compiler["unused"]:
+        table.add_row("", "unused", f"{operator_of(schema)}: {why}")
 
 
 def operators_text(operators: list[dict[str, Any]]) -> str:

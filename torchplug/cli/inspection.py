@@ -203,7 +203,21 @@ def load(plugin: _plugins.Plugin, compute: bool) -> dict[str, Any]:
             facts["no_device"] = str(error)
     elif compute:
         facts["computes"] = computes(facts["name"])
+    facts["compiler"] = compiler() if facts["devices"] else None
     return facts
+
+
+def compiler() -> dict[str, Any] | None:
+    """What the first device's compiler lists and takes; None if there is none."""
+    from torchplug import _C
+
+    if not _C.has_compiler(0):
+        return None
+    try:
+        takes = _C.describe_compiler(0)
+        return {"operators": sorted(_C.compiler_operators(0)), **takes, "error": None}
+    except RuntimeError as error:
+        return {"operators": [], "error": str(error)}
 
 
 def options_of(plugin: _plugins.Plugin) -> dict[str, Any]:
