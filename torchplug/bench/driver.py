@@ -50,21 +50,33 @@ def measure(
     progress: Progress = lambda text: None,
 ) -> Found:
     """All groups on the device that the environment `chosen` gives. RuntimeError if there is none."""
-    with_all_threads = [group for group in groups if group.kind in rows.DEFAULT_THREADS]
     importing = [group for group in groups if group.kind == "import"]
-    with_one = [g for g in groups if g not in with_all_threads and g not in importing]
-    progress("Measuring small operators and copies" if with_one else "Measuring")
-    found = work(with_one or with_all_threads, settings, chosen)
-    if with_one and with_all_threads:
-        progress(f"Measuring large operators on {found['device']}")
+    first, *others = batches_of([group for group in groups if group not in importing])
+    progress(progress_text(first))
+    found = work(first, settings, chosen)
+    for batch in others:
+        progress(progress_text(batch))
         try:
-            merge(found, work(with_all_threads, settings, chosen))
+            merge(found, work(batch, settings, chosen))
         except RuntimeError as error:
-            found["failures"] |= {group.name: str(error) for group in with_all_threads}
+            found["failures"] |= {group.name: str(error) for group in batch}
     if importing:
         progress("Measuring import torch")
         measure_import(found, importing, settings, chosen)
     return found
+
+
+def batches_of(groups: list[rows.Group]) -> list[list[rows.Group]]:
+    """What a process measures: one with one thread, one with all, and one that compiles, which others are not to notice."""
+    compiling = [group for group in groups if group.kind in rows.OF_COMPILERS]
+    others = [group for group in groups if group not in compiling]
+    with_all_threads = [group for group in others if group.kind in rows.DEFAULT_THREADS]
+    with_one = [group for group in others if group not in with_all_threads]
+    return [batch for batch in (with_one, with_all_threads, compiling) if batch] or [[]]
+
+
+def progress_text(batch: list[rows.Group]) -> str:
+    return f"Measuring {', '.join(group.name for group in batch)}".strip()
 
 
 def work(groups: Iterable[rows.Group], settings: Settings, chosen: Mapping[str, str]) -> Found:

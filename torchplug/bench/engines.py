@@ -24,6 +24,14 @@ MIB = 1 << 20
 
 
 def measure(groups: list[rows.Group], place: torch.device, settings: Settings) -> dict[str, Result]:
+    """With one thread."""
+    with compiling(threads=1):
+        return measure_all_threads(groups, place, settings)
+
+
+def measure_all_threads(
+    groups: list[rows.Group], place: torch.device, settings: Settings
+) -> dict[str, Result]:
     """Calls a second, each with its part of the wait for the last: the ratio is of speeds."""
     with compiling():
         contests = {
@@ -40,7 +48,7 @@ def measure_call(
     groups: list[rows.Group], place: torch.device, settings: Settings
 ) -> dict[str, Result]:
     """Until the call returns; the wait for its work is not timed."""
-    with compiling():
+    with compiling(threads=1):
         contests = {
             name: Contest(
                 until_returned(place, "torchplug", settings.short),
@@ -55,7 +63,7 @@ def measure_decode(
     groups: list[rows.Group], place: torch.device, settings: Settings
 ) -> dict[str, Result]:
     """A step with a large cache beside one with a small one, on the same device."""
-    with compiling():
+    with compiling(threads=1):
         contests = {
             name: Contest(decode(place, 64 * MIB), decode(place, MIB))
             for name, _ in rows.calls_of(groups)
@@ -64,17 +72,24 @@ def measure_decode(
 
 
 @contextlib.contextmanager
-def compiling() -> Iterator[None]:
-    """Without gradients. Nothing that was compiled for one number of threads serves another."""
+def compiling(threads: int | None = None) -> Iterator[None]:
+    """Without gradients, with so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
     torch._dynamo.reset()
     with torch.inference_mode(False), torch.no_grad():
         yield
     torch._dynamo.reset()
+    torch.set_num_threads(before)
 
 
 def compiled(function: Callable[..., Any], backend: str) -> Callable[..., Any]:
+    """What Inductor has compiled for one number of threads does not serve another: so it is told the number."""
+    options: dict[str, Any] = (
+        {"cpp.threads": torch.get_num_threads()} if backend == "inductor" else {}
+    )
     made: Callable[..., Any] = torch.compile(
-        function, backend=backend, dynamic=False, fullgraph=True
+        function, backend=backend, dynamic=False, fullgraph=True, options=options
     )
     return made
 

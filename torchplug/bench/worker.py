@@ -47,7 +47,7 @@ KINDS: dict[str, Measure] = {
     "large": large.measure,
     "staging": staging.measure,
     "fused": engines.measure,
-    "fused-all": engines.measure,
+    "fused-all": engines.measure_all_threads,
     "engine": engines.measure_call,
     "decode": engines.measure_decode,
     "disk": disk.measure,

@@ -67,6 +67,7 @@ def put(on: Console, shown: RenderableType) -> None:
 
 def keep_words_whole(on: Console, shown: Table) -> int:
     """Makes columns narrower until they fit, none narrower than its longest word; how much they then stick out."""
+    from rich.cells import cell_len
     from rich.measure import Measurement
     from rich.text import Text
 
@@ -77,7 +78,7 @@ def keep_words_whole(on: Console, shown: Table) -> int:
     ]
     widths = [max(cell.cell_len for cell in column) for column in cells]
     words = [
-        max((word.cell_len for cell in column for word in cell.split()), default=0)
+        max((cell_len(word) for cell in column for word in cell.plain.split()), default=0)
         for column in cells
     ]
     missing = max(whole - on.width, 0)

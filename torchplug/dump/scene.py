@@ -153,9 +153,8 @@ class _Builder:
             f"engine {node.group}" if node.group is not None else f"in no engine: {node.why}",
         ]
         label = node.operator.removeprefix("aten::").removesuffix(".default")
-        detail = node.types[0] + (f" and {len(node.types) - 1} more" if node.types[1:] else "")
         badge = self.numbers[general(node.why)] if node.kind == "eager" else ""
-        return Shape(node.kind, label, detail, "\n".join(filter(None, about)), badge)
+        return Shape(node.kind, label, node.result, "\n".join(filter(None, about)), badge)
 
     def _frame(self, number: int) -> Frame:
         members = [name for name, group in self.home.items() if group == number]

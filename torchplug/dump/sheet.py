@@ -35,6 +35,12 @@ class Node:
     """It computes nothing."""
 
     @property
+    def result(self) -> str:
+        """The type of the first, and how many more there are."""
+        more = len(self.types) - 1
+        return self.types[0] + (f" and {more} more" if more else "")
+
+    @property
     def kind(self) -> str:
         """ "engine"; outside of all, "view" or "eager"."""
         if self.group is not None:

@@ -1,4 +1,4 @@
-"""A graph as tables: every node with its engine, or why it is in none, and the engines."""
+"""A graph as tables: every node, its engine or why it is in none; and the engines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from torchplug.cli import output
-from torchplug.dump.sheet import Node, Sheet
+from torchplug.dump.sheet import Sheet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,13 +24,11 @@ def show(console: Console, sheet: Sheet) -> None:
 
 
 def nodes_table(console: Console, sheet: Sheet) -> Any:
-    table = output.table(
-        console, "node", "operator", "result", "engine", "why in none", "source", right=("engine",)
-    )
+    table = output.table(console, "operator", "result", "where", "source")
     for node in sheet.nodes:
-        engine = "" if node.group is None else str(node.group)
-        row = (node.name, node.operator, types_text(node), engine, node.why, node.place)
+        where = node.why if node.group is None else f"engine {node.group}"
         style = {"engine": None, "eager": "yellow", "view": "dim"}[node.kind]
+        row = (node.operator, node.result, where, node.place)
         table.add_row(*map(plain, row), style=style)
     return table
 
@@ -44,10 +42,6 @@ def groups_table(console: Console, sheet: Sheet) -> Any:
         operators = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in counts)
         table.add_row(str(number), str(len(members)), plain(operators))
     return table
-
-
-def types_text(node: Node) -> str:
-    return ", ".join(node.types)
 
 
 def plain(text: str) -> str:
