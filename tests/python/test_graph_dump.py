@@ -18,7 +18,7 @@ import torchplug.compile
 from torchplug import _C
 from torchplug.cli import main
 from torchplug.dump import exported, svg, table
-from torchplug.dump.sheet import Group, Node, Output, Sheet, Source
+from torchplug.dump.sheet import VIEW, Group, Node, Output, Sheet, Source
 
 pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
@@ -79,8 +79,9 @@ def test_it_is_what_torch_compile_makes_of_the_model(device, tmp_path, name):
         report = torchplug.compile.explain(model.to(device), *(x.to(device) for x in given))
     (graph,) = report.graphs
     shown = Counter((n.operator, n.why) for n in sheet.nodes if n.group is None)
-    shown -= Counter({key: count for key, count in shown.items() if key[1] == exported.VIEW})
+    shown -= Counter({key: count for key, count in shown.items() if key[1] == VIEW})
     assert shown == Counter(graph.eager)
+    assert (sheet.count, sheet.share) == (graph.nodes, graph.share)
     assert [len(group.nodes) for group in sheet.groups] == [group.nodes for group in graph.groups]
     for number, group in enumerate(graph.groups):
         members = Counter(n.operator for n in sheet.nodes if n.group == number)

@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from torchplug.compile import _backend, _graph
-from torchplug.dump.sheet import Group, Node, Output, Sheet, Source
+from torchplug.dump.sheet import VIEW, Group, Node, Output, Sheet, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from torchplug.compile._program import Program
-
-VIEW = "a view, made where it is used"
 
 
 def load(path: str) -> ExportedProgram:

@@ -6,6 +6,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+VIEW = "a view, made where it is used"
+"""Why a node is in no engine although it could be in several; it is not counted."""
+
 
 @dataclass
 class Source:
@@ -75,14 +78,19 @@ class Sheet:
     outputs: list[Output] = field(default_factory=list)
 
     @property
+    def count(self) -> int:
+        """Of nodes, as `explain` counts them."""
+        return sum(node.why != VIEW for node in self.nodes)
+
+    @property
     def share(self) -> float:
         """Of the nodes, how many are in engines."""
         inside = sum(node.group is not None for node in self.nodes)
-        return inside / len(self.nodes) if self.nodes else 1.0
+        return inside / self.count if self.count else 1.0
 
     @property
     def summary(self) -> str:
-        nodes, groups = counted(len(self.nodes), "node"), counted(len(self.groups), "engine")
+        nodes, groups = counted(self.count, "node"), counted(len(self.groups), "engine")
         return f"{nodes}, {self.share:.0%} in {groups}"
 
     def reasons(self) -> list[tuple[str, int]]:
