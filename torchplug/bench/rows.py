@@ -80,7 +80,7 @@ FUSED_CALLS = (
 )
 FUSED = Group(
     "fused",
-    "compiled block and chain, one thread, speed over Inductor's",
+    "compiled block and chain over Inductor's, one thread",
     "fused",
     FUSED_CALLS,
     against="Inductor on the CPU",
@@ -89,7 +89,7 @@ FUSED = Group(
 )
 FUSED_ALL = FUSED._replace(
     name="fused-all",
-    title="compiled block and chain, all threads, speed over Inductor's",
+    title="compiled block and chain over Inductor's, all threads",
     kind="fused-all",
 )
 ENGINE = Group(
@@ -108,7 +108,7 @@ DECODE = Group(
 )
 DISK = Group(
     "disk",
-    "engines of a second process, speed from disk over compiling",
+    "engines of a second process over compiling them",
     "disk",
     ("block of 64 x 1,024",),
     against="compiling",
