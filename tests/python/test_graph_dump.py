@@ -107,6 +107,12 @@ def test_every_node_has_its_type_its_inputs_and_where_it_was_written(dump, small
     assert [o["node"] for o in found["outputs"]] == [nodes["aten::native_layer_norm"]["name"]]
 
 
+def test_the_files_name_may_be_any(device, small, tmp_path):
+    other = tmp_path / "model.bin"
+    other.write_bytes(small.read_bytes())
+    assert exported.read(other, device).nodes == exported.read(small, device).nodes
+
+
 def test_what_the_compiler_lists_comes_whole(device, tmp_path):
     assert torch.ops.aten.silu.default in torch._decomp.core_aten_decompositions()
     sheet = exported.read(save(tmp_path / "m.pt2", nn.SiLU(), torch.randn(2, 8)), device)
@@ -307,6 +313,7 @@ def wrong_files(folder):
         folder: "Is a directory",
         made("nothing.pt2", b""): "is not an exported program",
         made("noise.pt2", bytes(range(256))): "is not an exported program",
+        made("notes.txt", b"hello"): "is not an exported program",
         empty_zip: "is not an exported program",
         weights: "is not an exported program",
         made("a.txt", TEXT.replace("relu(", "relu[", 2).encode()): ": line ",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import operator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 
 def load(path: str) -> ExportedProgram:
     """Raises ValueError with a sentence for a file that is none."""
-    log = logging.getLogger("torch.export")
-    before, log.disabled = log.disabled, True  # it shows where in PyTorch a file was refused
+    before = logging.root.manager.disable
+    logging.disable()  # PyTorch logs where in its files one was refused
     try:
-        return torch.export.load(path)
+        with Path(path).open("rb") as file:  # by its path, it would have to end in .pt2
+            return torch.export.load(file)
+    except OSError:
+        raise
     except Exception as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise ValueError(
@@ -33,7 +37,7 @@ def load(path: str) -> ExportedProgram:
             "Write one with torch.export.save(torch.export.export(model, inputs), path)."
         ) from error
     finally:
-        log.disabled = before
+        logging.disable(before)
 
 
 def read(path: str, device: torch.device) -> Sheet:
