@@ -4,7 +4,7 @@
 #   make test-full   the same, with every sample of every operator
 #   make wheel       set up, build, pack the core and each device into dist/
 #   make bench       set up, build, measure what torchplug costs (three minutes; nothing else should run)
-#   make lint        clang-tidy over the core and the plugins (half an hour)
+#   make lint        clang-tidy over the core and the plugins (a quarter of an hour)
 #   make mutants     how many of the faults of tests/mutants the tests find (half an hour)
 #   make sanitize    build and test with ASan and UBSan, then with TSan (20 minutes)
 
@@ -95,11 +95,11 @@ bench: build
 	$(BIN)/cmake --build build --target direct direct_any operators allocator
 	$(BIN)/python -m benchmarks
 
-# Each file by itself, as it is not compiled otherwise.
 lint: setup setup-lint
-	@$(WITH_TOOLS) cmake -S . -B build-lint -DTORCHPLUG_UNITY=OFF -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
-	  --log-level=WARNING
-	git ls-files 'src/*.cpp' 'devices/*.cpp' | xargs -P $(JOBS) -n 1 $(BIN)/clang-tidy -p build-lint --quiet
+	@for unity in OFF ON; do \
+	  $(WITH_TOOLS) cmake -S . -B build-lint/unity-$$unity -DTORCHPLUG_UNITY=$$unity \
+	    -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python --log-level=WARNING || exit; done
+	$(BIN)/python tools/lint.py --alone build-lint/unity-OFF --grouped build-lint/unity-ON --jobs $(JOBS)
 
 mutants: build setup-tests
 	$(BIN)/python tests/mutants --jobs $(JOBS)

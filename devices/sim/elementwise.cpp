@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "location.h"
+
 namespace torchplug::sim {
 namespace {
 
@@ -15,6 +17,41 @@ bool read_number(std::uint64_t* to, plug_dtype to_dtype, const plug_tensor& numb
   round(reinterpret_cast<std::byte*>(&rounded), 0, static_cast<const std::byte*>(plug_address(&number.mem)),
         0, 1);
   widen(reinterpret_cast<std::byte*>(to), 0, reinterpret_cast<const std::byte*>(&rounded), 0, 1);
+  return true;
+}
+
+// The elements of a contiguous tensor; -1 for one that is not.
+std::int64_t count_contiguous(const plug_tensor& tensor) {
+  std::int64_t count = 1;
+  for (std::int32_t d = tensor.ndim - 1; d >= 0; --d) {
+    if (tensor.sizes[d] != 1 && tensor.strides[d] != count) return -1;
+    count *= tensor.sizes[d];
+  }
+  return count;
+}
+
+bool have_equal_sizes(const plug_tensor& a, const plug_tensor& b) {
+  return a.ndim == b.ndim && std::equal(a.sizes, a.sizes + a.ndim, b.sizes);
+}
+
+// The usual call, for which no loop needs to be worked out: contiguous tensors of one shape, in the types
+// that are computed with.
+bool read_contiguous(std::size_t count, const plug_tensor* const* tensors, const plug_dtype* dtypes,
+                     Operands& operands) {
+  const plug_tensor& result = *tensors[0];
+  for (std::size_t k = 0; k < count; ++k) {
+    const plug_tensor& tensor = *tensors[k];
+    const bool is_alike = is_plain(tensor) && tensor.dtype == dtypes[k] &&
+                          tensor.mem.device == result.mem.device && have_equal_sizes(tensor, result);
+    if (!is_alike || count_contiguous(tensor) < 0) return false;
+  }
+  operands.is_dense = true;
+  operands.loop.count = count_contiguous(result);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(operands.loop.count) * PLUG_DTYPE_BYTES(dtypes[k]);
+    std::byte* const address = bytes == 0 ? nullptr : locate(tensors[k]->mem, bytes).address;
+    operands.loop.base[k] = reinterpret_cast<char*>(address);
+  }
   return true;
 }
 
@@ -47,6 +84,7 @@ bool is_better_borrowed(const Operands& operands, std::size_t count, const plug_
 
 plug_status read_operands(const plug::Call& call, std::size_t count, const plug_tensor* const* tensors,
                           const plug_dtype* dtypes, Rounding rounding, Operands& operands) {
+  if (read_contiguous(count, tensors, dtypes, operands)) return PLUG_OK;
   plug_tensor there[Operands::kMost];
   const plug_tensor* looped[Operands::kMost] = {};
   for (std::size_t k = 0; k < count; ++k) {

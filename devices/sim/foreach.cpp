@@ -86,7 +86,8 @@ plug_status for_each_tensor(const plug::Call& call, const char* name, const Op& 
   if (results.empty() || ((inputs.size() != results.size()) || ...)) {
     return declined("PyTorch does not take lists of these lengths");
   }
-  constexpr plug_dtype kDtypes[] = {plug::dtype_of<T>(), (static_cast<void>(inputs), plug::dtype_of<T>())...};
+  constexpr plug_dtype kDtypes[] = {plug::dtype_of<T>(),
+                                    plug::dtype_of<std::conditional_t<true, T, Inputs>>()...};
   using Work = Lists<Op, T, std::conditional_t<true, T, Inputs>...>;
   auto work = std::make_unique<Work>();
   work->items.reserve(static_cast<std::size_t>(results.size()));

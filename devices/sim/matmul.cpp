@@ -12,7 +12,7 @@ namespace torchplug::sim {
 namespace {
 
 // Up to here it is not slower than PyTorch's.
-constexpr std::int64_t kMostOperations = 16 * 16 * 16;
+constexpr std::int64_t kMostOperations = std::int64_t{16} * 16 * 16;
 constexpr std::int64_t kMostColumns = 64;  // of the result, that are computed side by side
 constexpr std::int64_t kMostDepth = 256;
 constexpr std::int64_t kVector = 16;  // columns of the result in registers
@@ -64,7 +64,7 @@ struct Product {
                                 std::int64_t count) const noexcept {
     HalfVector lower[kRows] = {}, upper[kRows] = {};
     for (std::int64_t k = 0; k < depth; ++k) {
-      const HalfVector* const row = reinterpret_cast<const HalfVector*>(packed + k * width);
+      const auto* const row = reinterpret_cast<const HalfVector*>(packed + k * width);
       for (int r = 0; r < kRows; ++r) {
         const float x = a.at(i + r, k);
         lower[r] += x * row[0];

@@ -120,7 +120,8 @@ plug_status uniform(plug::Call& call, plug::Tensor /*self*/, double from, double
 
 plug_status bernoulli(plug::Call& call, plug::Out /*self*/, double p,
                       std::optional<plug::Generator> /*generator*/, plug::Out result) {
-  if (!(p >= 0 && p <= 1)) return declined("PyTorch does not draw with this probability");
+  const bool is_probability = p >= 0 && p <= 1;  // false for NaN
+  if (!is_probability) return declined("PyTorch does not draw with this probability");
   // A float32 has 24 bits to compare with.
   constexpr double kLeast = 0x1p-10;
   const bool is_coarse = (p != 0 && p < kLeast) || (p != 1 && 1 - p < kLeast);

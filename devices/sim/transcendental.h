@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 
 #include "vectors.h"
 
@@ -15,8 +16,9 @@ struct Exp {
     // Beyond these the result is infinite, or 0; the comparisons let NaN through.
     const float most = x > 88.8F ? 88.8F : x;
     const float kept = most < -104.0F ? -104.0F : most;
-    const float n = std::floor(kept * 1.44269504F + 0.5F);
-    const float r = (kept - n * 0.693359375F) - n * -2.12194440e-4F;  // kept = n ln 2 + r
+    const float n = std::floor(kept * std::numbers::log2e_v<float> + 0.5F);
+    // kept = n ln 2 + r, with ln 2 in two parts, of which n times the first is exact.
+    const float r = (kept - n * 0.693359375F) - n * -2.12194440e-4F;  // NOLINT(modernize-use-std-numbers)
     float p = 1.9875691500e-4F;
     for (const float c : {1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 0.5F})
       p = p * r + c;
@@ -45,7 +47,8 @@ struct Tanh {
       p = p * z + c;
     const float near = p * z * x + x;
     const float far = 1.0F - 2.0F / (Exp()(2.0F * size) + 1.0F);
-    return size < 0.625F ? near : (x < 0 ? -far : far);
+    const float signed_far = x < 0 ? -far : far;
+    return size < 0.625F ? near : signed_far;
   }
 };
 

@@ -126,8 +126,8 @@ C10_NOINLINE c10::Storage create_storage(c10::StorageImplCreateHelper create, c1
                                          bool resizable) {
   // Where there is no memory it may ask for some, on the current device.
   const c10::DeviceGuard guard(data.device());
-  return c10::Storage(create(kInBytes, static_cast<int64_t>(bytes), std::move(data),
-                             &DeviceAllocator::instance(), resizable));
+  return create(kInBytes, static_cast<int64_t>(bytes), std::move(data), &DeviceAllocator::instance(),
+                resizable);
 }
 
 C10_ALWAYS_INLINE c10::DataPtr new_data(const Stream& stream, size_t bytes) {

@@ -205,3 +205,23 @@ def test_a_kernel_can_be_bound_by_every_schema_of_the_headers(tmp_path):
         r"for (aten::[\w.]+)\(.*? is not used: (.*?)\.?$", done.stderr, re.MULTILINE
     )
     assert not refused
+
+
+SANITIZED = """
+#include "torchplug/plug.hpp"
+
+inline constexpr char kTwice[] = "acme::twice(Tensor x) -> Tensor";
+plug_status twice(plug::Call&, plug::Tensor, plug::Out);
+constexpr plug_kernel kKernel = plug::kernel<&twice>(kTwice);
+"""
+
+
+def test_the_schema_of_a_kernel_of_cpp_is_read_by_the_compiler_under_a_sanitizer_too(tmp_path):
+    source = tmp_path / "sanitized.cpp"
+    source.write_text(SANITIZED)
+    compiler = ["c++", "-std=c++17", "-fsyntax-only", f"-I{ROOT / 'include'}"]
+    for flags in ([], ["-fsanitize=address,undefined"]):
+        done = subprocess.run(
+            [*compiler, *flags, source], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr

@@ -142,6 +142,7 @@ std::vector<at::Tensor> Program::run(Arguments given) const {
     for (Slot slot : step.dead) tensors[slot].reset();
   }
   std::vector<at::Tensor> results;
+  results.reserve(results_.size());
   for (Slot slot : results_) results.push_back(slot == kConstantSlot ? at::Tensor() : tensors[slot]);
   return results;
 }
@@ -165,7 +166,7 @@ bool Program::generalize(const Program& other, Arguments before, Arguments after
 }
 
 Recorder::Recorder(Arguments arguments, c10::Device device)
-    : device_(device), given_(0), program_(std::make_shared<Program>()) {
+    : device_(device), program_(std::make_shared<Program>()) {
   for (const c10::IValue& value : arguments) {
     for_each_tensor(value, [&](const at::Tensor& tensor) { number(tensor); });
   }

@@ -85,7 +85,7 @@ class Recorder {
   void find_last_uses();
 
   c10::Device device_;
-  Slot given_;  // how many tensors the call has
+  Slot given_ = 0;  // how many tensors the call has
   std::unordered_map<const c10::TensorImpl*, Slot> slots_;
   std::vector<at::Tensor> alive_;  // by slot: an address stands for one tensor
   std::shared_ptr<Program> program_;

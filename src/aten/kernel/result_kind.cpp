@@ -116,10 +116,11 @@ c10::IValue number_of(const plug_value& value, ResultKind kind, const char* titl
 }
 
 plug_value open_numbers(const at::Tensor& numbers) {
-  const at::ScalarType type = numbers.scalar_type();
-  plug_value value = tagged(type == at::kLong     ? PLUG_VALUE_INTS
-                            : type == at::kDouble ? PLUG_VALUE_FLOATS
-                                                  : PLUG_VALUE_BOOLS);
+  const auto tag_of = [](at::ScalarType type) {
+    if (type == at::kLong) return PLUG_VALUE_INTS;
+    return type == at::kDouble ? PLUG_VALUE_FLOATS : PLUG_VALUE_BOOLS;
+  };
+  plug_value value = tagged(tag_of(numbers.scalar_type()));
   value.count = static_cast<uint32_t>(numbers.numel());
   value.as.ints = static_cast<const int64_t*>(numbers.mutable_data_ptr());
   return value;

@@ -114,7 +114,8 @@ plug_status HostCall::output(uint32_t index, plug_dtype dtype, int32_t ndim, con
   try {
     const auto dimensions = static_cast<size_t>(ndim);
     const at::IntArrayRef shape(sizes, dimensions);
-    const at::ScalarType type = *to_scalar_type(dtype);
+    // wrong_output() has refused dtypes that PyTorch does not have.
+    const at::ScalarType type = to_scalar_type(dtype).value_or(at::ScalarType::Undefined);
     shaped_.resize(results_.size());
     shaped_[index].tensors.emplace_back(
         strides == nullptr ? at::detail::empty_cpu(shape, type)

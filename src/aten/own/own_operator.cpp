@@ -100,11 +100,12 @@ class ShapeCall final : public CallServices {
     const auto type = to_scalar_type(dtype);
     if (index >= shaped_.size() || !own_.is_new(index) || !type || ndim < 0) return refuse("output");
     const bool is_list = is_list_of_tensors(own_.schema.returns()[index].type());
-    if (shaped_[index] && !is_list) return refuse("output");
-    if (!shaped_[index]) shaped_[index] = ShapedResult<int64_t>{is_list, {}};
+    std::optional<ShapedResult<int64_t>>& result = shaped_[index];
+    if (result && !is_list) return refuse("output");
+    if (!result) result.emplace(ShapedResult<int64_t>{is_list, {}});
     ShapedTensor<int64_t> shape{{sizes, sizes + ndim}, *type};
     if (strides != nullptr) shape.strides.assign(strides, strides + ndim);
-    shaped_[index]->tensors.push_back(std::move(shape));
+    result->tensors.push_back(std::move(shape));
     return PLUG_OK;
   }
 
@@ -307,7 +308,7 @@ std::vector<std::optional<ShapedResult<Int>>> shape_results(const OwnOperator& o
   } else if (own.kernel.shape != nullptr) {
     auto shaped = shape_by_function(own, arguments);
     for (size_t i = 0; i < results.size(); ++i) {
-      if (shaped[i]) results[i] = converted<Int>(std::move(*shaped[i]));
+      if (auto& result = shaped[i]) results[i] = converted<Int>(std::move(*result));
     }
   }
   return results;

@@ -4,8 +4,7 @@
 
 namespace torchplug::aten {
 
-torch::CppFunction make_behind_any(const std::string& name, c10::KernelFunction composed) {
-  const c10::OperatorHandle handle = find_operator(name).value();
+torch::CppFunction make_behind_any(const c10::OperatorHandle& handle, c10::KernelFunction composed) {
   auto kernel = std::make_unique<OperatorKernel>(handle);
   kernel->set_composed([handle, composed = std::move(composed)](torch::jit::Stack& stack) {
     composed.callBoxed(handle, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), &stack);

@@ -52,20 +52,21 @@ void add_unless_served(OperatorLibrary& library, const char* name, Function func
   if (!has_kernel(std::string("aten::") + name)) library.impl(name, function);
 }
 
-// The operator for the dispatcher, "histc.out": the plugin's kernel for any operator, and `composed` for what
-// that does not take.
-torch::CppFunction make_behind_any(const std::string& name, c10::KernelFunction composed);
+// The operator for the dispatcher: the plugin's kernel for any operator, and `composed` for what that does
+// not take.
+torch::CppFunction make_behind_any(const c10::OperatorHandle& handle, c10::KernelFunction composed);
 
 // The same behind the plugin's kernel for any operator, if it has one. Nothing for an operator that this
 // PyTorch does not have.
 template <class Function>
 void add_behind_any(OperatorLibrary& library, const char* name, Function function) {
   const std::string full = std::string("aten::") + name;
-  if (has_kernel(full) || !find_operator(full)) return;
+  const auto handle = find_operator(full);
+  if (has_kernel(full) || !handle) return;
   if (module_with_any() == nullptr) {
     library.impl(name, function);
   } else {
-    library.impl(name, make_behind_any(full, c10::KernelFunction::makeFromUnboxedFunction(function)));
+    library.impl(name, make_behind_any(*handle, c10::KernelFunction::makeFromUnboxedFunction(function)));
   }
 }
 

@@ -139,7 +139,10 @@ class Arguments {
   }
   // Pinned memory belongs to no device.
   int32_t device_of_kind() const { return kind_ == 'q' ? PLUG_HOST : device_; }
-  static char kind_of(std::string_view name) { return name == "pinned" ? 'q' : name == "mapped" ? 'v' : 'x'; }
+  static char kind_of(std::string_view name) {
+    if (name == "pinned") return 'q';
+    return name == "mapped" ? 'v' : 'x';
+  }
 
   template <class T>
   void add_in(std::string_view name, T value) {
@@ -153,11 +156,11 @@ class Arguments {
   void add_in(std::string_view name, plug_capture capture) { add(name, named('c', capture)); }
   void add_in(std::string_view name, void* handle) { add(name, named(kind_of(name), handle)); }
   void add_in(std::string_view name, const plug_mem* memory) {
-    const bool is_pinned = (memory->flags & PLUG_MEM_PINNED) != 0;
     const Moment moment{device_, nullptr};
-    add(name, memory->device != PLUG_HOST ? CallText(trace_.names, trace_.contents, moment).memory(*memory)
-              : is_pinned                 ? "pinned"
-                                          : "host");
+    if (memory->device != PLUG_HOST)
+      return add(name, CallText(trace_.names, trace_.contents, moment).memory(*memory));
+    const bool is_pinned = (memory->flags & PLUG_MEM_PINNED) != 0;
+    add(name, is_pinned ? "pinned" : "host");
   }
   void add_in(std::string_view name, const plug_tensor* tensor) {
     add(name, CallText(trace_.names, trace_.contents, {device_, nullptr}).tensor(*tensor, false));

@@ -74,9 +74,9 @@ std::string GuardedResults::settle() {
       return std::all_of(from, to, [](char byte) { return byte == kGuard; });
     };
     const char* end = guarded.begin + guarded.bytes;
-    const std::string side = !is_whole(end, guarded.room.data() + guarded.room.size()) ? "behind the end"
-                             : !is_whole(guarded.room.data(), guarded.begin) ? "before the beginning"
-                                                                             : "";
+    std::string side;
+    if (!is_whole(guarded.room.data(), guarded.begin)) side = "before the beginning";
+    if (!is_whole(end, guarded.room.data() + guarded.room.size())) side = "behind the end";
     if (side.empty() || !wrong.empty()) continue;
     wrong = "wrote " + side + " of result " + std::to_string(guarded.result) + ", which has " +
             std::to_string(guarded.bytes) + " bytes";
