@@ -84,7 +84,7 @@ class Builder:
             self._add_source(node, node.meta.get("val"), place in weights)
         for node in self.module.graph.nodes:
             if node.op == "get_attr":
-                self._add_source(node, getattr(self.module, str(node.target), None), True)
+                self._add_attribute(node, getattr(self.module, str(node.target), None))
         for node in self.module.graph.nodes:
             if node.op == "call_function":
                 self._add_call(node)
@@ -110,6 +110,12 @@ class Builder:
             return  # what takes it runs by itself
         number = self.built.graph.add_input(dtype, sizes, strides, node.name, is_weight)
         self._name(node, number)
+
+    def _add_attribute(self, node: fx.Node, value: Any) -> None:
+        if self.options.freeze and is_device_tensor(value, self.device):
+            self._name(node, self.built.graph.add_constant(value, node.name))
+        else:
+            self._add_source(node, value, True)
 
     def _name(self, node: fx.Node, value: int) -> None:
         self.built.value_of[node] = value
@@ -364,6 +370,11 @@ def views_of(given: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
             return node, views
         views[:0] = [source, node] if is_item else [node]
         node = source.args[0]
+
+
+def items_of(node: fx.Node) -> list[fx.Node]:
+    """What is taken out of a node with several results."""
+    return [user for user in node.users if user.target is operator.getitem]
 
 
 def schema_of(node: fx.Node) -> Any:
