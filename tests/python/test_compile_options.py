@@ -37,6 +37,31 @@ def sentence(raised):
     return str(raised.value).splitlines()[1]
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"freeze": 1}, "Option 'freeze' is 1. It is True or False."),
+        ({"capture": "yes"}, "Option 'capture' is 'yes'. It is True or False."),
+        ({"check": None}, "Option 'check' is None. It is True or False."),
+        (
+            {"capture": True, "background": True},
+            "Option 'capture' cannot be used with 'background', which needs the engines to be called each "
+            "time. Leave one of them out.",
+        ),
+        (
+            {"capture": True, "check": True},
+            "Option 'capture' cannot be used with 'check', which needs the engines to be called each time. "
+            "Leave one of them out.",
+        ),
+    ],
+    ids=str,
+)
+def test_wrong_values_get_one_sentence(device, options, expected):
+    with pytest.raises(Exception, match="ption") as raised:
+        compiled(lambda x: x + 1, options=options)(torch.ones(3, device=device))
+    assert sentence(raised) == f"ValueError: {expected}"
+
+
 # ---- freeze ----
 
 

@@ -10,7 +10,7 @@ from torch import fx
 from torch._functorch._aot_autograd.utils import make_boxed_func
 
 from torchplug import _C
-from torchplug.compile import _capture, _convolutions, _decompositions, _freeze, _program
+from torchplug.compile import _capture, _convolutions, _decompositions, _freeze, _program, _streams
 from torchplug.compile._options import Options
 
 if TYPE_CHECKING:
@@ -36,13 +36,15 @@ def backend(
     device = device_of(inputs)
     _convolutions.expect_channels_last(device.type)
     compiler = functools.partial(_compile, options=chosen, device=device)
-    return aot_autograd(
+    compiled = aot_autograd(
         fw_compiler=functools.partial(compiler, kind=FORWARD),
         bw_compiler=functools.partial(compiler, kind=BACKWARD),
         inference_compiler=functools.partial(compiler, kind=INFERENCE),
         decompositions=_decompositions.table(device, chosen),
         keep_inference_input_mutations=True,
-    )(module, inputs)
+    )
+    with _streams.divided(module.graph):
+        return compiled(module, inputs)
 
 
 def device_of(inputs: Sequence[Any]) -> torch.device:

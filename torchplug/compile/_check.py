@@ -62,7 +62,8 @@ def difference(actual: torch.Tensor, expected: torch.Tensor) -> Difference | Non
         known = y[y.isfinite()].abs()
         usual = known.mean() if known.numel() else torch.zeros((), dtype=torch.float64)
         amount = (x - y).abs()
-        wrong = ~((amount <= tolerance * (y.abs() + usual)) | (x == y) | (x.isnan() & y.isnan()))
+        near = y.isfinite() & (amount <= tolerance * (y.abs() + usual))
+        wrong = ~(near | (x == y) | (x.isnan() & y.isnan()))
     if not wrong.any():
         return None
     worst = torch.where(wrong, amount.nan_to_num(torch.inf, torch.inf), -1.0).flatten().argmax()

@@ -133,16 +133,16 @@ class Builder:
     def _extent(self, value: Any) -> int:
         """A number; or -1 - symbol."""
         known = _numbers.expression_of(value)
-        return known if isinstance(known, int) else -1 - self.symbol(value)
+        return known if isinstance(known, int) else -1 - self.symbol(value, at_least=0)
 
-    def symbol(self, value: torch.SymInt) -> int:
+    def symbol(self, value: torch.SymInt, at_least: int = -_numbers.MOST) -> int:
         expression = _numbers.expression_of(value)
         if expression not in self.places:
             if not _numbers.is_known_at_entry(value):
                 raise NotForCompilers("its size depends on what is computed")
             least, most, hint = _numbers.bounds_of(value)
             self.places[expression] = self.built.graph.add_symbol(
-                least, most, hint, str(expression)
+                max(least, at_least), most, hint, str(expression)
             )
             self.built.symbols.append(expression)
         return self.places[expression]

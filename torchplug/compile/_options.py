@@ -102,8 +102,8 @@ def _options_of_mode(mode: str) -> dict[str, Any]:
     if mode == "reduce-overhead":
         return {"capture": True}
     raise ValueError(
-        f"torch.compile's backend torchplug has no mode {mode!r} but 'reduce-overhead', which is "
-        "options={'capture': True}. What it can be told is in options={...}."
+        f"torch.compile's backend torchplug has no mode {mode!r}. What it can be told is in options={{...}}; "
+        "mode='reduce-overhead' is options={'capture': True}."
     )
 
 
