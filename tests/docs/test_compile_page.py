@@ -86,7 +86,9 @@ def test_the_message_of_check_is_as_shown():
     _, shown = blocks("text")
     actual, expected = torch.zeros(1, 3), torch.zeros(1, 3)
     actual[0, 2], expected[0, 2] = 3.25, 3.0
-    assert f" differs in an engine from the operator {_check.difference(actual, expected)}.\n" in shown
+    assert (
+        f" differs in an engine from the operator {_check.difference(actual, expected)}.\n" in shown
+    )
     text = PAGE.partition("Allowed are, ")[2].partition(";")[0]
     named = {dtype: float(number) for number, dtype in re.findall(r"(\S+) for (\w+)", text)}
     real = {str(dtype).removeprefix("torch."): value for dtype, value in _check.TOLERANCES.items()}

@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import torchplug
-from torchplug.compile import _backend, _check
+from torchplug.compile import _backend, _check, _progress
 
 pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
@@ -37,22 +37,20 @@ def sentence(raised):
     return str(raised.value).splitlines()[1]
 
 
+ALONE = (
+    "Option 'capture' cannot be used with '{}', which needs the engines to be called each time. "
+    "Leave one of them out."
+)
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ({"freeze": 1}, "Option 'freeze' is 1. It is True or False."),
         ({"capture": "yes"}, "Option 'capture' is 'yes'. It is True or False."),
         ({"check": None}, "Option 'check' is None. It is True or False."),
-        (
-            {"capture": True, "background": True},
-            "Option 'capture' cannot be used with 'background', which needs the engines to be called each "
-            "time. Leave one of them out.",
-        ),
-        (
-            {"capture": True, "check": True},
-            "Option 'capture' cannot be used with 'check', which needs the engines to be called each time. "
-            "Leave one of them out.",
-        ),
+        ({"capture": True, "background": True}, ALONE.format("background")),
+        ({"capture": True, "check": True}, ALONE.format("check")),
     ],
     ids=str,
 )
@@ -525,3 +523,76 @@ print(all(group["compiled"] == 1 and group["runs"] == 1 for group in groups), le
 
 def test_precompile_waits_for_engines_that_are_made_in_the_background(device):
     assert output_of(WAITED, device, TORCHPLUG_SIM_COMPILE_SECONDS="1") == "True True"
+
+
+INTERRUPTED = """
+import signal, threading, time
+import torchplug.compile
+from torchplug import _C
+
+def interrupt():
+    while not _C.compilations_under_way():
+        time.sleep(0.01)
+    began.append(time.monotonic())
+    signal.raise_signal(signal.SIGINT)
+
+began = []
+call = torch.compile(lambda x: (x * 2).exp(), backend="torchplug", options={"cache": False})
+threading.Thread(target=interrupt).start()
+try:
+    call(torch.ones(3, device=device))
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - began[0] < 2)
+"""
+
+
+def test_ctrl_c_ends_the_wait_for_a_compiler_at_once(device):
+    assert output_of(INTERRUPTED, device, TORCHPLUG_SIM_COMPILE_SECONDS="600") == "interrupted True"
+
+
+LEFT = """
+import torchplug.compile
+from torchplug import _C
+call = torch.compile(
+    lambda x: (x * 2).exp(), backend="torchplug", options={"background": True, "cache": False}
+)
+print(call(torch.zeros(3, device=device)).tolist(), len(_C.compilations_under_way()))
+"""
+
+
+def test_a_process_ends_while_a_compiler_works(device):
+    """Within the time that a child process has; the compiler would take five times that."""
+    assert output_of(LEFT, device, TORCHPLUG_SIM_COMPILE_SECONDS="600") == "[1.0, 1.0, 1.0] 1"
+
+
+SHOWN = """
+import io, sys
+import torchplug.compile
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return sys.argv[2] == "terminal"
+
+sys.stderr = Terminal()
+call = torch.compile(lambda x: (x * 2).exp(), backend="torchplug", options={"cache": False})
+call(torch.zeros(3, device=device))
+said, sys.stderr = sys.stderr.getvalue(), sys.__stderr__
+print("torchplug waits for the compiler of an engine" in said, said == "")
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"), [("terminal", "True False"), ("pipe", "False True")]
+)
+def test_a_terminal_shows_that_a_compiler_is_waited_for_and_a_pipe_does_not(
+    device, place, expected
+):
+    printed = output_of(SHOWN, device, place, TORCHPLUG_SIM_COMPILE_SECONDS="2", TERM="xterm")
+    assert printed == expected
+
+
+def test_what_is_shown_of_a_wait():
+    assert _progress.line([0.25, 0.5], 3.2) == (
+        "torchplug waits for the compiler of 2 engines: 3 s, 38% done"
+    )
+    assert _progress.line([0.0], 61.0) == "torchplug waits for the compiler of an engine: 61 s"

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torchplug.compile import _backend, _graph, _trial
+from torchplug.compile import _backend, _graph, _trial, _views
 from torchplug.compile._program import Group, Program
 
 
@@ -123,9 +123,10 @@ def _report(program: Program) -> GraphReport:
 
 
 def _report_group(group: Group) -> GroupReport:
+    nodes = [node for node in group.nodes if not _views.is_copy(node)]
     return GroupReport(
-        nodes=len(group.nodes),
-        operators=dict(Counter(map(_name, group.nodes))),
+        nodes=len(nodes),
+        operators=dict(Counter(map(_name, nodes))),
         **group.engines.report(),
     )
 

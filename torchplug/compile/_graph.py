@@ -51,6 +51,8 @@ class Built:
     symbols: list[sympy.Expr] = field(default_factory=list)
     updates: dict[fx.Node, tuple[fx.Node, fx.Node]] = field(default_factory=dict)
     """A node copy_ -> the input and its new content."""
+    same: dict[fx.Node, fx.Node] = field(default_factory=dict)
+    """Views, and the ones that a group gives in their stead."""
     copies: list[fx.Node] = field(default_factory=list)
     """All nodes copy_ into inputs: they come after all that reads these."""
 
@@ -127,6 +129,13 @@ class Builder:
             return value.stride()
         return torch._prims_common.make_contiguous_strides_for(value.shape)
 
+    def is_taken_as_it_is(self, node: fx.Node) -> bool:
+        """Whether an engine can be given it without a copy."""
+        value = node.meta.get("val")
+        return isinstance(value, torch.Tensor) and _numbers.are_same(
+            list(value.stride()), list(self.engine_strides(value))
+        )
+
     def _extents(self, values: Iterable[Any]) -> list[int]:
         return [self._extent(value) for value in values]
 
@@ -198,7 +207,7 @@ class Builder:
         numbers = self.built.graph.add_node(
             bound["schema"], bound["place"], args, types, source_of(node)
         )
-        self._keep(node, numbers, True, _is_view(node.target), "")
+        self._keep(node, numbers, True, is_view(node), "")
 
     def _type(self, value: torch.Tensor) -> tuple[torch.dtype, list[int], list[int]]:
         return value.dtype, self._extents(value.shape), self._extents(self.engine_strides(value))
@@ -366,7 +375,7 @@ def views_of(given: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
     while True:
         is_item = node.target is operator.getitem
         source = node.args[0] if is_item else node
-        if not isinstance(source.target, torch._ops.OpOverload) or not _is_view(source.target):
+        if not is_view(source):
             return node, views
         views[:0] = [source, node] if is_item else [node]
         node = source.args[0]
@@ -391,8 +400,10 @@ def _normalized(node: fx.Node) -> list[Any]:
     return values
 
 
-def _is_view(target: Any) -> bool:
-    returns = target._schema.returns
+def is_view(node: fx.Node) -> bool:
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    returns = node.target._schema.returns
     return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
 
 

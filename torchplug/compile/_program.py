@@ -61,6 +61,7 @@ def make(
     _promotion.add_conversions(
         module.graph, lambda node: builder.listed(node) is not None and _is_on(node, device)
     )
+    _views.split(module.graph)
     built = builder.build(weights)
     found = built.graph.group(
         device.index,
@@ -68,8 +69,14 @@ def make(
         options.min_nodes,
     )
     writer = _Writer(builder, built, options)
-    groups = [writer.finish_group(nodes) for nodes in _views.place(built, found["groups"])]
-    outside = [(part.fx, why) for part, why in zip(built.parts, found["why"], strict=True) if why]
+    placed = _views.place(builder, built, found["groups"])
+    groups = [writer.finish_group(nodes) for nodes in placed]
+    inside = {node for nodes in placed for node in nodes}
+    outside = [
+        (part.fx, why or _views.WHY)
+        for i, (part, why) in enumerate(zip(built.parts, found["why"], strict=True))
+        if i not in inside and not _views.is_copy(part.fx)
+    ]
     return Program(writer.write(found["steps"], groups), groups, outside)
 
 
@@ -104,6 +111,8 @@ class _Writer:
         self.built = built
         self.options = options
         self.done_updates: set[tuple[fx.Node, fx.Node]] = set()
+        self.views: dict[Any, fx.Node] = {}
+        """In a new graph, by what they are views of: each user has one of its own in the old one."""
 
     # ---- groups ----
 
@@ -240,12 +249,14 @@ class _Writer:
         self, graph: fx.Graph, node: fx.Node, env: dict[fx.Node, Any], numbers: _Numbers
     ) -> fx.Node:
         target: Any = node.target
-        made = graph.call_function(
-            _random.FUNCTIONS.get(target, target),
-            self._map(node.args, graph, env, numbers),
-            self._map(node.kwargs, graph, env, numbers),
-        )
+        args, options = self._map((node.args, node.kwargs), graph, env, numbers)
+        alike = (graph, target, str(args), str(options))
+        if alike in self.views:
+            return self.views[alike]
+        made = graph.call_function(_random.FUNCTIONS.get(target, target), args, options)
         made.meta = dict(node.meta)
+        if _graph.is_view(node):
+            self.views[alike] = made
         return made
 
     def _copy_items(self, graph: fx.Graph, node: fx.Node, env: dict[fx.Node, Any]) -> None:
@@ -261,6 +272,7 @@ class _Writer:
         self, node: fx.Node, graph: fx.Graph, env: dict[fx.Node, Any], numbers: _Numbers
     ) -> Any:
         """What stands for a node; a number is worked out where it is first needed."""
+        node = self.built.same.get(node, node)
         if node in env:
             return env[node]
         if node.op == "get_attr":

@@ -53,6 +53,6 @@ class Display:
 
 
 def line(done: list[float], seconds: float) -> str:
-    what = "an engine" if len(done) == 1 else f"{len(done)} engines"
+    what = "an engine" if len(done) <= 1 else f"{len(done)} engines"
     share = f", {sum(done) / len(done):.0%} done" if any(done) else ""
     return f"torchplug waits for the compiler of {what}: {seconds:.0f} s{share}"
