@@ -51,8 +51,6 @@ class Built:
     symbols: list[sympy.Expr] = field(default_factory=list)
     updates: dict[fx.Node, tuple[fx.Node, fx.Node]] = field(default_factory=dict)
     """A node copy_ -> the input and its new content."""
-    same: dict[fx.Node, fx.Node] = field(default_factory=dict)
-    """Views, and the ones that a group gives in their stead."""
     copies: list[fx.Node] = field(default_factory=list)
     """All nodes copy_ into inputs: they come after all that reads these."""
 

@@ -73,9 +73,9 @@ def make(
     groups = [writer.finish_group(nodes) for nodes in placed]
     inside = {node for nodes in placed for node in nodes}
     outside = [
-        (part.fx, why or _views.WHY)
+        (part.fx, why)
         for i, (part, why) in enumerate(zip(built.parts, found["why"], strict=True))
-        if i not in inside and not _views.is_copy(part.fx)
+        if why and i not in inside and not _views.is_copy(part.fx)
     ]
     return Program(writer.write(found["steps"], groups), groups, outside)
 
@@ -272,7 +272,6 @@ class _Writer:
         self, node: fx.Node, graph: fx.Graph, env: dict[fx.Node, Any], numbers: _Numbers
     ) -> Any:
         """What stands for a node; a number is worked out where it is first needed."""
-        node = self.built.same.get(node, node)
         if node in env:
             return env[node]
         if node.op == "get_attr":

@@ -1,23 +1,26 @@
 """Views stand with what looks through them: a group that gives one to others copies memory that they could see.
 
-Before nodes are grouped, each user of a view gets one of its own. Afterwards each goes to the group of its user, or to none: it is
-made then where it is needed, of what its group gives or was given.
+Before nodes are grouped, each user of a view gets one of its own: between what computes and what uses it lies a path of views.
+Afterwards each path goes to the group of its user, or to none: its views are made then where they are needed. If all that is
+seen of a result outside of its group is less than the result, the group gives these parts.
 """
 
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from torchplug.compile import _graph, _numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import fx
 
     from torchplug.compile._graph import Builder, Built
 
 OUTSIDE = -1
-WHY = "it is a view, which is made of what a group gives or takes"
 COPY = "torchplug_copy"
 
 
@@ -42,13 +45,45 @@ def _is_view(node: fx.Node) -> bool:
     return _graph.is_view(node) and not _graph.items_of(node)
 
 
+@dataclass
+class _Path:
+    """Views, each of the one before, and the node behind the last."""
+
+    views: list[fx.Node]
+    user: fx.Node
+
+    @property
+    def narrowest(self) -> int:
+        """How many views there are up to the one with the fewest elements that is not larger than what follows."""
+        least = 0
+        for i, view in enumerate(self.views[1:], 1):
+            if not _numbers.is_at_least(_count(view), _count(self.views[least])):
+                least = i
+        return least + 1
+
+
+def _paths(source: fx.Node) -> list[_Path]:
+    """Of views of a node that is none."""
+    paths = []
+    for view in source.users:
+        views = [view]
+        while _is_view(views[-1]) and views[-1].users:
+            views.append(next(iter(views[-1].users)))
+        if len(views) > 1:
+            paths.append(_Path(views[:-1], views[-1]))
+    return paths
+
+
+def _count(node: fx.Node) -> Any:
+    return node.meta["val"].numel()
+
+
 def place(builder: Builder, built: Built, groups: list[list[int]]) -> list[list[int]]:
     """The groups, with each view where it copies nothing."""
     places = _Places(builder, built, groups)
-    for part in reversed(built.parts):
-        places.move(part.fx)
-    for part in built.parts:
-        places.merge(part.fx)
+    for node in builder.module.graph.nodes:
+        if not _is_view(node) and (paths := _paths(node)):
+            places.move(node, paths)
     return places.groups()
 
 
@@ -60,55 +95,57 @@ class _Places:
         self.built = built
         self.count = len(groups)
         self.home = {built.parts[node].fx: i for i, group in enumerate(groups) for node in group}
-        (output,) = (node for node in builder.module.graph.nodes if node.op == "output")
-        chains = [_graph.views_of(node) for node in output.all_input_nodes]
-        self.returned = {node for base, views in chains for node in (base, *views)}
+        self.may_compile = {part.fx for part in built.parts if part.may_compile}
         self.contents = {content for _, content in built.updates.values()}
-        self.leaving: dict[Any, fx.Node] = {}
 
     def group_of(self, node: Any) -> int:
         is_item = node.target is operator.getitem
         return self.home.get(node.args[0] if is_item else node, OUTSIDE)
 
-    def leaves(self, view: Any) -> bool:
-        """Whether its user is in another group than it is."""
-        return any(self.group_of(user) != self.group_of(view) for user in view.users)
+    def move(self, source: fx.Node, paths: Sequence[_Path]) -> None:
+        here = self.group_of(source)
+        moving = [path for path in paths if self.contents.isdisjoint(path.views)]
+        leaving = [path for path in moving if self.group_of(path.user) != here]
+        given = self._parts(source, here, leaving)
+        for path in moving:
+            self._assign(source, path, path.views[: given.get(id(path), 0)], here)
 
-    def move(self, view: fx.Node) -> None:
-        if not _is_view(view) or view not in self.home or view in self.contents:
-            return
-        source: Any = view.args[0]
-        if not self.leaves(view) or not self._may_leave(view, source):
-            return
-        (user,) = view.users
-        there = self.group_of(user)
-        if there != OUTSIDE and self.builder.is_taken_as_it_is(source):
-            self.home[view] = there
-        else:
-            del self.home[view]
+    def _parts(self, source: fx.Node, here: int, leaving: Sequence[_Path]) -> dict[int, int]:
+        """Of each path, how many of its views the group keeps, to give the last of them; none: it gives the source."""
+        if here == OUTSIDE or self._is_given(source, here):
+            return {}
+        kept = {id(path): path.narrowest for path in leaving}
+        total = sum(_count(path.views[kept[id(path)] - 1]) for path in leaving)
+        if _numbers.is_at_least(total, _count(source)):
+            return {}
+        if not all(self.may_compile.issuperset(path.views[: kept[id(path)]]) for path in leaving):
+            return {}
+        return kept
 
-    def _may_leave(self, view: fx.Node, source: fx.Node) -> bool:
-        """Not, if the group would have to give more for it than it is: all that it is a part of."""
-        here = self.home[view]
-        if self.group_of(source) != here or source in self.returned or not _is_part(view, source):
-            return True
-        others = [one for one in source.users if one is not view]
-        if any(self.group_of(one) != here for one in others):
-            return True
-        parts = {
-            str(one.args): one for one in [view, *others] if _is_view(one) and self.leaves(one)
-        }
-        return _numbers.is_at_least(sum(map(_count, parts.values())), _count(source))
+    def _is_given(self, source: fx.Node, here: int) -> bool:
+        """Whether others need all of it: as it is, or to return views of it."""
+        for user in source.users:
+            node = user
+            while _is_view(node) and node.users:
+                node = next(iter(node.users))
+            if node.op == "output" or (node is user and self.group_of(user) != here):
+                return True
+        return False
 
-    def merge(self, view: fx.Node) -> None:
-        """One that a group gives serves all users outside."""
-        if not _is_view(view) or view not in self.home or not self.leaves(view):
-            return
-        alike = (self.home[view], view.target, str(view.args), str(view.kwargs))
-        first = self.leaving.setdefault(alike, view)
-        if first is not view and view not in self.contents:
-            self.built.same[view] = first
-            del self.home[view]
+    def _assign(self, source: fx.Node, path: _Path, given: Sequence[fx.Node], here: int) -> None:
+        there = self.group_of(path.user)
+        rest = path.views[len(given) :]
+        seen = given[-1] if given else source
+        is_inside = there != OUTSIDE and self.may_compile.issuperset(rest)
+        if there != here and not self.builder.is_taken_as_it_is(seen):
+            is_inside = False
+        for view in given:
+            self.home[view] = here
+        for view in rest:
+            if is_inside:
+                self.home[view] = there
+            else:
+                self.home.pop(view, None)
 
     def groups(self) -> list[list[int]]:
         number_of = {part.fx: i for i, part in enumerate(self.built.parts)}
@@ -116,12 +153,3 @@ class _Places:
             sorted(number_of[node] for node, group in self.home.items() if group == i)
             for i in range(self.count)
         ]
-
-
-def _count(node: fx.Node) -> Any:
-    return node.meta["val"].numel()
-
-
-def _is_part(view: fx.Node, source: fx.Node) -> bool:
-    """Whether it may have fewer elements."""
-    return not _numbers.is_at_least(_count(view), _count(source))
