@@ -1,7 +1,10 @@
 """torch.compile(backend="torchplug") on several ranks trains as one process does."""
 
+from unittest import mock
+
 import pytest
 import torch
+import torch.distributed as dist
 from parallel_models import assert_state, data, model, share, train, trained
 from ranks import on_ranks
 from torch.nn.parallel import DistributedDataParallel
@@ -18,7 +21,10 @@ def test_compiled_ddp(world, splits):
     _backend.programs = []
     # A few hundred bytes: several buckets, and as many graphs if PyTorch splits at them.
     net = DistributedDataParallel(model().to(world.device), bucket_cap_mb=0.0005)
-    with torch._dynamo.config.patch(optimize_ddp=splits):
+    with (
+        torch._dynamo.config.patch(optimize_ddp=splits),
+        mock.patch.object(dist, "_DEFAULT_FIRST_BUCKET_BYTES", 500),
+    ):
         train(
             torch.compile(net, backend="torchplug"),
             *(share(world, tensor) for tensor in data(world.size)),

@@ -230,8 +230,9 @@ def _copies(outputs: Sequence[Any]) -> list[Any]:
             _copy(copies[-1], x)
         else:
             if address not in storages:
-                storages[address] = x.untyped_storage().clone()
+                storage: Any = x.untyped_storage()
+                storages[address] = storage.clone()
             own = torch.empty(0, dtype=x.dtype, device=x.device)
-            own.set_(storages[address], x.storage_offset(), x.shape, x.stride())  # type: ignore[call-overload]
+            own.set_(storages[address], x.storage_offset(), x.shape, x.stride())
             copies.append(own)
     return copies

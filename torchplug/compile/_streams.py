@@ -53,7 +53,7 @@ def _stream_of(node: fx.Node) -> int | None:
 def _is_of_streams(target: Any) -> bool:
     if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return str(target).startswith("streams.")
-    return isinstance(target, torch._ops.HigherOrderOperator) and target.name() == "control_deps"
+    return isinstance(target, torch._ops.HigherOrderOperator) and str(target) == "control_deps"
 
 
 def placed(module: fx.GraphModule) -> fx.GraphModule:

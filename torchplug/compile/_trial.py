@@ -32,13 +32,11 @@ def compiled_apart(model: Any, options: dict[str, Any] | None) -> Callable[..., 
 
     called.__code__ = called.__code__.replace()
     own = functools.partial(_backend.backend, options=options)
-    apart = {
-        "isolate_recompiles": True
-    }  # PyTorch 2.13; others count a compile against the limit of the function
-    known = inspect.signature(torch.compile).parameters
-    compiled: Any = torch.compile(
-        called, backend=own, **{name: value for name, value in apart.items() if name in known}
-    )
+    compile: Any = torch.compile
+    # PyTorch 2.13; others count it among those that a function may be compiled for.
+    apart = "isolate_recompiles"
+    options_of_its_own = {apart: True} if apart in inspect.signature(compile).parameters else {}
+    compiled = compile(called, backend=own, **options_of_its_own)
 
     def one_call(*args: Any, **named: Any) -> Any:
         # For the sizes that are given, whatever came before; and without an effect on what comes.
