@@ -1,6 +1,7 @@
 """torch.compile(backend="torchplug"): what freeze, capture, check and background change, and what they do not."""
 
 import copy
+import threading
 import warnings
 
 import pytest
@@ -281,6 +282,33 @@ def test_captured_dropout_has_its_mask_in_the_backward(device):
         y = call(x)
         (gradient,) = torch.autograd.grad(y.sum(), x)
         assert torch.equal(gradient, y.detach())
+
+
+def test_threads_and_streams_may_share_a_captured_model(device, module):
+    model = perceptron().to(device)
+    call = compiled(model, options={"capture": True})
+    failed = []
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        try:
+            with torch.no_grad(), module.stream(module.Stream()):
+                for _ in range(20):
+                    x = torch.randn(3, 8, generator=generator).to(device)
+                    assert_same(call(x), model(x))
+        except Exception as error:  # noqa: BLE001 - raised below
+            failed.append(error)
+
+    with torch.no_grad():
+        for _ in range(3):
+            call(torch.randn(3, 8, device=device))
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert {report["runs"] for report in reports()} == {2}
 
 
 @torch.no_grad()
