@@ -40,6 +40,13 @@ std::shared_ptr<Compilation> start_compilation(
   return compilation;
 }
 
+std::vector<double> compilations_under_way() {
+  const std::lock_guard lock(under_way().lock);
+  std::vector<double> done;
+  for (const auto& compilation : under_way().all) done.push_back(compilation->done());
+  return done;
+}
+
 void end_compilations(std::chrono::milliseconds longest) {
   std::unique_lock lock(under_way().lock);
   for (const auto& compilation : under_way().all) compilation->cancel();

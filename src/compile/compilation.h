@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/namespaces.h"
 
@@ -27,6 +28,9 @@ class Compilation {
 
 // Runs work(compilation) on a thread of its own.
 std::shared_ptr<Compilation> start_compilation(std::function<void(const std::shared_ptr<Compilation>&)> work);
+
+// How much is done of each that is under way, 0 to 1.
+std::vector<double> compilations_under_way();
 
 // Cancels all of them and waits for their threads, but no longer than that. Before the process ends.
 void end_compilations(std::chrono::milliseconds longest);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/immortal.h"
+#include "compile/compilation.h"
 #include "compile/compiler.h"
 #include "compile/engine_group.h"
 #include "graph/error.h"
@@ -149,6 +151,7 @@ py::dict describe_compiler(DeviceIndex device) {
   found["strided"] = compiler.has(PLUG_COMPILER_STRIDED);
   found["updates"] = compiler.has(PLUG_COMPILER_UPDATES);
   found["saves"] = compiler.saves();
+  found["packs"] = compiler.table().engine_pack != nullptr;
   py::list unused;
   for (const UnusedKernel& one : compiler.unused()) unused.append(py::make_tuple(one.schema, one.why));
   found["unused"] = unused;
@@ -164,15 +167,45 @@ std::shared_ptr<EngineGroup> make_group(DeviceIndex device, graph::Graph graph,
       std::move(strides));
 }
 
-void check_signals() {
-  const py::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+// What Python shows while an engine is waited for: torchplug/compile/_progress.py.
+py::object& display() {
+  static auto& instance = *immortal<py::object>(py::none());
+  return instance;
 }
+
+// One wait for an engine, with the GIL released.
+class Wait {
+ public:
+  Wait() = default;
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+  ~Wait() {
+    if (!is_shown_) return;
+    const py::gil_scoped_acquire gil;
+    try {
+      display().attr("end")();
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("torchplug.compile");
+    }
+  }
+
+  void tick() {
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (display().is_none()) return;
+    is_shown_ = true;
+    display().attr("tick")();
+  }
+
+ private:
+  bool is_shown_ = false;
+};
 
 std::optional<std::vector<at::Tensor>> run(EngineGroup& group, const std::vector<at::Tensor>& inputs,
                                            const std::vector<int64_t>& numbers) {
   const py::gil_scoped_release no_gil;
-  return group.run(inputs, numbers, check_signals);
+  Wait wait;
+  return group.run(inputs, numbers, [&wait] { wait.tick(); });
 }
 
 py::dict report_of(const EngineGroup& group) {
@@ -196,6 +229,8 @@ void bind_compile(py::module_& module) {
   module.def("has_compiler", [](DeviceIndex device) { return module_of(device).compiler.has_value(); });
   module.def("compiler_operators", operators_of);
   module.def("describe_compiler", describe_compiler);
+  module.def("compilations_under_way", compile::compilations_under_way);
+  module.def("set_compile_display", [](py::object shown) { display() = std::move(shown); });
   module.def("end_compilations", [] {
     const py::gil_scoped_release no_gil;
     compile::end_compilations(std::chrono::milliseconds(1500));
@@ -228,7 +263,8 @@ void bind_compile(py::module_& module) {
       .def("prepare",
            [](EngineGroup& self, const std::vector<int64_t>& numbers) {
              const py::gil_scoped_release no_gil;
-             self.prepare(numbers, check_signals);
+             Wait wait;
+             self.prepare(numbers, [&wait] { wait.tick(); });
            })
       .def("report", report_of)
       .def("texts", &EngineGroup::texts)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from torchplug.cli import main
-from torchplug.compile import _explain, _options
+from torchplug.compile import _check, _explain, _options
 
 pytestmark = pytest.mark.accelerator("the CPU has no plugin with a compiler", only="sim")
 
@@ -119,6 +119,19 @@ def test_the_reasons_are_those_there_are():
     sources = "".join(path.read_text() for path in SOURCES)
     assert len(rows(table)) >= 8
     assert [reason for reason in rows(table) if reason not in sources] == []
+
+
+def test_the_message_of_check_is_as_shown():
+    _, shown = blocks("text")
+    actual, expected = torch.zeros(1, 3), torch.zeros(1, 3)
+    actual[0, 2], expected[0, 2] = 3.25, 3.0
+    assert (
+        f" differs in an engine from the operator {_check.difference(actual, expected)}.\n" in shown
+    )
+    text = PAGE.partition("Allowed are, ")[2].partition(";")[0]
+    named = {dtype: float(number) for number, dtype in re.findall(r"(\S+) for (\w+)", text)}
+    real = {str(dtype).removeprefix("torch."): value for dtype, value in _check.TOLERANCES.items()}
+    assert named == {name: value for name, value in real.items() if "complex" not in name}
 
 
 def test_the_numbers_it_names_are_the_sources():

@@ -372,6 +372,12 @@ def test_constants_inside_a_function_are_kept(device):
     same_as_eager(fn, torch.randn(5, 3, device=device))
 
 
+def results_of_groups():
+    """The names of what the groups give to others."""
+    groups = [group for program in _backend.programs for group in program.groups]
+    return [str(node.target).removesuffix(".default") for group in groups for node in group.outputs]
+
+
 def test_views_of_inputs_are_no_results_of_engines(device):
     layer = nn.Linear(4, 4, bias=False).to(device)
 
@@ -380,8 +386,54 @@ def test_views_of_inputs_are_no_results_of_engines(device):
 
     with torch.no_grad():
         same_as_eager(fn, torch.randn(4, 4, device=device))
-    outputs = [node for program in _backend.programs for g in program.groups for node in g.outputs]
-    assert not [node.name for node in outputs if node.target is torch.ops.aten.t.default]
+    assert "aten.t" not in results_of_groups()
+
+
+def shown_twice(x):
+    y = x.exp()
+    return y.t() @ y, y.sum(), y.reshape(-1, 1) @ y.reshape(1, -1)
+
+
+def seen_inside_too(x):
+    y = x.exp()
+    z = y.t()
+    return z @ y, (z * 2).sum()
+
+
+def three_parts(x):
+    y = (x * 2).reshape(4, 6)
+    a, b, c = y[:, :2], y[:, 2:4], y[:, 4:]
+    return a @ b.t() @ c
+
+
+def part_of_what_is_returned(x):
+    y = x.exp()
+    return y, y[:, 1:3] @ y[:, :2].t()
+
+
+@pytest.mark.parametrize(
+    ("fn", "results"),
+    [
+        (shown_twice, ["aten.exp", "aten.sum"]),
+        (seen_inside_too, ["aten.exp", "aten.sum"]),
+        (three_parts, ["aten.mul.Tensor"]),
+        (part_of_what_is_returned, ["aten.exp"]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_group_gives_no_copy_of_what_a_view_could_show(device, fn, results):
+    same_as_eager(fn, torch.randn(4, 6, device=device))
+    assert sorted(results_of_groups()) == results
+
+
+def test_a_group_gives_a_part_if_nobody_needs_the_rest(device):
+    def fn(x, y):
+        return x.exp()[:, :2] @ y
+
+    same_as_eager(fn, torch.randn(4, 6, device=device), torch.randn(2, 3, device=device))
+    (program,) = _backend.programs
+    sizes = [tuple(node.meta["val"].shape) for group in program.groups for node in group.outputs]
+    assert sizes == [(4, 2)]
 
 
 # ---- weights ----

@@ -8,7 +8,7 @@ from compiled_models import MODELS, Llama
 from compiling import compiled, total, trains_as_eager
 from helpers import assert_same, output_of
 
-from torchplug.compile import _backend
+from torchplug.compile import _backend, _graph
 
 pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
@@ -39,6 +39,16 @@ def test_twenty_steps_of_a_model_are_as_eager(device, name, dtype):
     model.eval()
     with torch.no_grad():
         assert_same(compiled(model)(*given), model(*given), **TOLERANCES[dtype])
+
+
+def test_no_group_of_a_model_copies_what_a_view_could_show(device):
+    """Whoever takes a part, or another shape, of what a group gives looks at it."""
+    for make, inputs in MODELS.values():
+        call = compiled(make().to(device))
+        call(*(x.to(device) for x in inputs())).float().sum().backward()
+    groups = [group for program in _backend.programs for group in program.groups]
+    assert len(groups) > 20
+    assert [node for group in groups for node in group.outputs if _graph.is_view(node)] == []
 
 
 def generate(model, call, device, length=6):
@@ -88,7 +98,7 @@ def test_a_compiler_of_whole_models_gets_nearly_all_nodes_in_two_groups(device):
 WHOLE_STEPS = """
 from compiled_models import MODELS
 from compiling import trains_as_eager
-from torchplug.compile import _backend
+from torchplug.compile import _backend, _graph
 _backend.programs = []
 make, inputs = MODELS[sys.argv[2]]
 trains_as_eager(make, inputs(), device, steps=5, rtol=1e-3, atol=1e-4)

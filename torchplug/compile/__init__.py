@@ -12,7 +12,9 @@ import atexit
 from torchplug import _C
 from torchplug.compile._backend import backend
 from torchplug.compile._explain import explain, precompile
+from torchplug.compile._progress import Display
 
 __all__ = ["backend", "explain", "precompile"]
 
+_C.set_compile_display(Display())
 atexit.register(_C.end_compilations)

@@ -9,11 +9,14 @@ import torch
 from torch import fx
 from torch._functorch._aot_autograd.utils import make_boxed_func
 
-from torchplug.compile import _convolutions, _decompositions, _program
+from torchplug import _C
+from torchplug.compile import _capture, _convolutions, _decompositions, _freeze, _program, _streams
 from torchplug.compile._options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+INFERENCE, FORWARD, BACKWARD = "inference", "forward", "backward"
 
 programs: list[_program.Program] | None = None
 """Those that are made while somebody asks, by explain()."""
@@ -29,21 +32,19 @@ def backend(
     """For torch.compile(backend="torchplug")."""
     from torch._dynamo.backends.common import aot_autograd
 
-    if mode is not None:
-        raise ValueError(
-            f"torch.compile's backend torchplug has no mode {mode!r}. What it can be told is in options={{...}}."
-        )
-    chosen = Options.of(options)
+    chosen = Options.of(options, mode)
     device = device_of(inputs)
     _convolutions.expect_channels_last(device.type)
     compiler = functools.partial(_compile, options=chosen, device=device)
-    return aot_autograd(
-        fw_compiler=compiler,
-        bw_compiler=functools.partial(compiler, is_backward=True),
-        inference_compiler=compiler,
+    compiled = aot_autograd(
+        fw_compiler=functools.partial(compiler, kind=FORWARD),
+        bw_compiler=functools.partial(compiler, kind=BACKWARD),
+        inference_compiler=functools.partial(compiler, kind=INFERENCE),
         decompositions=_decompositions.table(device, chosen),
         keep_inference_input_mutations=True,
-    )(module, inputs)
+    )
+    with _streams.divided(module.graph):
+        return compiled(module, inputs)
 
 
 def device_of(inputs: Sequence[Any]) -> torch.device:
@@ -67,17 +68,56 @@ def _compile(
     *,
     options: Options,
     device: torch.device,
-    is_backward: bool = False,
+    kind: str,
 ) -> Callable[..., Any]:
-    program = _program.make(module, device, options, set() if is_backward else _weights())
-    program.is_training = is_backward
-    if programs is not None:
-        programs.append(program)
-    return make_boxed_func(program.module.forward)
+    weights = set() if kind == BACKWARD else _weights()
+
+    def make(module: fx.GraphModule) -> Callable[..., Any]:
+        program = _program.make(module, device, options, weights)
+        program.kind = BACKWARD if kind == BACKWARD else FORWARD
+        if programs is not None:
+            programs.append(program)
+        return program.module.forward
+
+    if options.freeze and kind != INFERENCE:
+        raise ValueError(
+            "Option 'freeze' makes constants of weights, and this call is to have gradients. "
+            "Call the model under torch.no_grad(), or leave 'freeze' out."
+        )
+    replayed = _replayed(module, options, device, kind, weights) if options.capture else None
+    run = _freeze.Frozen(module, weights, make) if options.freeze else make(module)
+    if replayed is not None:
+        run = _capture.Captured(run, replayed)
+    return make_boxed_func(run)
 
 
 def _weights() -> set[int]:
     """The places of inputs that PyTorch takes to be parameters."""
-    context = torch._guards.TracingContext.try_get()
-    metadata = context.fw_metadata if context is not None else None
+    metadata = _metadata()
     return set(metadata.static_input_indices or ()) if metadata is not None else set()
+
+
+def _metadata() -> Any:
+    context = torch._guards.TracingContext.try_get()
+    return context.fw_metadata if context is not None else None
+
+
+def _replayed(
+    module: fx.GraphModule, options: Options, device: torch.device, kind: str, weights: set[int]
+) -> _capture.Calls | None:
+    """How calls of the program can be replayed; None, with a warning, if they cannot."""
+    if why := _capture.why_not(module):
+        _capture.refuse(why)
+        return None
+    written = _capture.written(module)
+    in_place = weights | written | (_capture.saved(module) if kind == BACKWARD else set())
+    counts = options.freeze or _C.describe_compiler(device.index)["packs"]
+    metadata = _metadata()
+    return _capture.Calls(
+        device=device,
+        in_place=in_place,
+        weights=weights,
+        by_version=weights - written if counts else set(),
+        returned=metadata.num_forward if kind == FORWARD and metadata is not None else None,
+        most=options.engines,
+    )

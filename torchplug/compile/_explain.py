@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torchplug.compile import _backend, _graph
+from torchplug.compile import _backend, _graph, _trial, _views
 from torchplug.compile._program import Group, Program
 
 
@@ -45,6 +45,25 @@ class GraphReport:
 class Report:
     graphs: list[GraphReport]
 
+    @property
+    def groups(self) -> list[GroupReport]:
+        return [group for graph in self.graphs for group in graph.groups]
+
+    @property
+    def compiled(self) -> int:
+        """Engines that the compiler made."""
+        return sum(group.compiled for group in self.groups)
+
+    @property
+    def loaded(self) -> int:
+        """Engines that were on disk."""
+        return sum(group.loaded for group in self.groups)
+
+    @property
+    def seconds(self) -> float:
+        """For both."""
+        return sum(group.seconds for group in self.groups)
+
     def __str__(self) -> str:
         lines = []
         for number, graph in enumerate(self.graphs):
@@ -61,19 +80,23 @@ class Report:
                 lines += [f"    disk: {why}" for why in group.disk]
             for (name, why), count in Counter(graph.eager).most_common():
                 lines.append(f"  eager: {name} ({count}): {why}")
+        lines.append(
+            f"engines: {self.compiled} compiled, {self.loaded} from disk, {self.seconds:.2f} s"
+        )
         return "\n".join(lines)
 
 
 def explain(
     model: Any, *inputs: Any, options: dict[str, Any] | None = None, **named: Any
 ) -> Report:
-    """Compiles the model anew, calls it once, backward too where results have a gradient, and says what was made."""
+    """Compiles the model for these inputs, calls it once, backward too where results have a gradient, and says what was made.
+
+    The model, its inputs and random numbers are afterwards as before, and so is what others have compiled.
+    """
     before, _backend.programs = _backend.programs, []
     try:
-        torch._dynamo.reset()
-        compiled: Any = torch.compile(model, backend="torchplug", options=options)
-        results = compiled(*inputs, **named)
-        _go_back(results)
+        with _trial.without_traces(model, (inputs, named)), _trial.waiting_for_engines():
+            _trial.call(_trial.compiled_apart(model, options), inputs, named)
         return Report([_report(program) for program in _backend.programs])
     finally:
         _backend.programs = before
@@ -82,49 +105,28 @@ def explain(
 def precompile(model: Any, inputs: Any, *, options: dict[str, Any] | None = None) -> Any:
     """The model, compiled, with its engines made for such inputs: a tuple of arguments, or one alone.
 
-    Under torch.no_grad() those of calls without gradients; otherwise those of the backward too.
+    Under torch.no_grad() those of calls without gradients; otherwise those of the backward too. The model, its inputs and random
+    numbers are afterwards as before.
     """
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     compiled: Any = torch.compile(model, backend="torchplug", options=options)
-    _go_back(compiled(*given))
+    with _trial.without_traces(model, given), _trial.waiting_for_engines():
+        _trial.call(compiled, given, {})
     return compiled
-
-
-def _go_back(given: Any) -> None:
-    leaves = torch.utils._pytree.tree_leaves(given)
-    results = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
-    if variables := _variables_behind(results):
-        loss = torch.stack([x.float().sum() for x in results]).sum()
-        torch.autograd.grad(loss, variables, allow_unused=True)
-
-
-def _variables_behind(results: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Whose gradients a backward would work out."""
-    found: dict[int, torch.Tensor] = {}
-    known: set[Any] = set()
-    ahead = [x.grad_fn for x in results]
-    while ahead:
-        one = ahead.pop()
-        if one is None or one in known:
-            continue
-        known.add(one)
-        ahead += [function for function, _ in one.next_functions]
-        if isinstance(variable := getattr(one, "variable", None), torch.Tensor):
-            found[id(variable)] = variable
-    return list(found.values())
 
 
 def _report(program: Program) -> GraphReport:
     groups = [_report_group(group) for group in program.groups]
     eager = [(_name(node), why) for node, why in program.outside]
     count = len(eager) + sum(group.nodes for group in groups)
-    return GraphReport("backward" if program.is_training else "forward", count, groups, eager)
+    return GraphReport(program.kind, count, groups, eager)
 
 
 def _report_group(group: Group) -> GroupReport:
+    nodes = [node for node in group.nodes if not _views.is_copy(node)]
     return GroupReport(
-        nodes=len(group.nodes),
-        operators=dict(Counter(map(_name, group.nodes))),
+        nodes=len(nodes),
+        operators=dict(Counter(map(_name, nodes))),
         **group.engines.report(),
     )
 

@@ -84,7 +84,7 @@ class Builder:
             self._add_source(node, node.meta.get("val"), place in weights)
         for node in self.module.graph.nodes:
             if node.op == "get_attr":
-                self._add_source(node, getattr(self.module, str(node.target), None), True)
+                self._add_attribute(node, getattr(self.module, str(node.target), None))
         for node in self.module.graph.nodes:
             if node.op == "call_function":
                 self._add_call(node)
@@ -111,6 +111,12 @@ class Builder:
         number = self.built.graph.add_input(dtype, sizes, strides, node.name, is_weight)
         self._name(node, number)
 
+    def _add_attribute(self, node: fx.Node, value: Any) -> None:
+        if self.options.freeze and is_device_tensor(value, self.device):
+            self._name(node, self.built.graph.add_constant(value, node.name))
+        else:
+            self._add_source(node, value, True)
+
     def _name(self, node: fx.Node, value: int) -> None:
         self.built.value_of[node] = value
         self.built.fx_of[value] = node
@@ -121,22 +127,29 @@ class Builder:
             return value.stride()
         return torch._prims_common.make_contiguous_strides_for(value.shape)
 
+    def is_taken_as_it_is(self, node: fx.Node) -> bool:
+        """Whether an engine can be given it without a copy."""
+        value = node.meta.get("val")
+        return isinstance(value, torch.Tensor) and _numbers.are_same(
+            list(value.stride()), list(self.engine_strides(value))
+        )
+
     def _extents(self, values: Iterable[Any]) -> list[int]:
         return [self._extent(value) for value in values]
 
     def _extent(self, value: Any) -> int:
         """A number; or -1 - symbol."""
         known = _numbers.expression_of(value)
-        return known if isinstance(known, int) else -1 - self.symbol(value)
+        return known if isinstance(known, int) else -1 - self.symbol(value, at_least=0)
 
-    def symbol(self, value: torch.SymInt) -> int:
+    def symbol(self, value: torch.SymInt, at_least: int = -_numbers.MOST) -> int:
         expression = _numbers.expression_of(value)
         if expression not in self.places:
             if not _numbers.is_known_at_entry(value):
                 raise NotForCompilers("its size depends on what is computed")
             least, most, hint = _numbers.bounds_of(value)
             self.places[expression] = self.built.graph.add_symbol(
-                least, most, hint, str(expression)
+                max(least, at_least), most, hint, str(expression)
             )
             self.built.symbols.append(expression)
         return self.places[expression]
@@ -192,7 +205,7 @@ class Builder:
         numbers = self.built.graph.add_node(
             bound["schema"], bound["place"], args, types, source_of(node)
         )
-        self._keep(node, numbers, True, _is_view(node.target), "")
+        self._keep(node, numbers, True, is_view(node), "")
 
     def _type(self, value: torch.Tensor) -> tuple[torch.dtype, list[int], list[int]]:
         return value.dtype, self._extents(value.shape), self._extents(self.engine_strides(value))
@@ -360,10 +373,15 @@ def views_of(given: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
     while True:
         is_item = node.target is operator.getitem
         source = node.args[0] if is_item else node
-        if not isinstance(source.target, torch._ops.OpOverload) or not _is_view(source.target):
+        if not is_view(source):
             return node, views
         views[:0] = [source, node] if is_item else [node]
         node = source.args[0]
+
+
+def items_of(node: fx.Node) -> list[fx.Node]:
+    """What is taken out of a node with several results."""
+    return [user for user in node.users if user.target is operator.getitem]
 
 
 def schema_of(node: fx.Node) -> Any:
@@ -380,8 +398,10 @@ def _normalized(node: fx.Node) -> list[Any]:
     return values
 
 
-def _is_view(target: Any) -> bool:
-    returns = target._schema.returns
+def is_view(node: fx.Node) -> bool:
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    returns = node.target._schema.returns
     return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
 
 

@@ -60,11 +60,18 @@ def are_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
     )
 
 
+def is_at_least(a: int | torch.SymInt, b: int | torch.SymInt) -> bool:
+    """Whether it is known, with no guard for it."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return statically_known_true(a >= b)
+
+
 def bounds_of(value: torch.SymInt) -> tuple[int, int, int]:
     """The least and the most it can be, and what it is in the call that was traced."""
     bounds = value.node.shape_env.bound_sympy(value.node.expr)
-    least = max(int(bounds.lower), 0) if bounds.lower.is_finite else 0
-    most = int(bounds.upper) if bounds.upper.is_finite and bounds.upper < MOST else MOST
+    least = int(bounds.lower) if bounds.lower > -MOST else -MOST
+    most = int(bounds.upper) if bounds.upper < MOST else MOST
     return least, most, int(value.node.hint)
 
 

@@ -22,6 +22,12 @@ class Options:
     """Of one group, for different shapes; the least recently used go."""
     background: bool = False
     """Run operators one by one until an engine is there."""
+    freeze: bool = False
+    """Weights are constants of the graph; for calls without gradients."""
+    capture: bool = False
+    """Replay whole calls by torchplug's Graph."""
+    check: bool = False
+    """Run the operators beside the engine, and name the first that differs."""
     on_error: str = "raise"
     """What to do when a compile fails: "raise", or "eager" with one warning."""
     eager: tuple[str, ...] = ()
@@ -32,8 +38,10 @@ class Options:
     """For the plugin's compiler, as it documents them: options={"plugin": {"level": "3"}}."""
 
     @staticmethod
-    def of(given: dict[str, Any] | None) -> Options:
+    def of(given: dict[str, Any] | None, mode: str | None = None) -> Options:
         """Checked. Raises a sentence for what is not an option, or not a value of one."""
+        if mode is not None:
+            given = _options_of_mode(mode)
         known = {option.name: option for option in fields(Options)}
         for name in given or {}:
             if name not in known:
@@ -51,10 +59,16 @@ class Options:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"Option {name!r} is {value!r}. It is a number from 1 on.")
-        for name in ("background", "cache"):
+        for name in ("background", "freeze", "capture", "check", "cache"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(  # noqa: TRY004  as all others
                     f"Option {name!r} is {getattr(self, name)!r}. It is True or False."
+                )
+        for other in ("background", "check"):
+            if self.capture and getattr(self, other):
+                raise ValueError(
+                    f"Option 'capture' cannot be used with {other!r}, which needs the engines to be called "
+                    "each time. Leave one of them out."
                 )
         if self.on_error not in ("raise", "eager"):
             raise ValueError(f"Option 'on_error' is {self.on_error!r}. It is 'raise' or 'eager'.")
@@ -82,6 +96,15 @@ class Options:
     def is_eager(self, name: str) -> bool:
         """Whether an operator, by its name with or without the overload, is not to be compiled."""
         return name in self.eager or name.partition(".")[0] in self.eager
+
+
+def _options_of_mode(mode: str) -> dict[str, Any]:
+    if mode == "reduce-overhead":
+        return {"capture": True}
+    raise ValueError(
+        f"torch.compile's backend torchplug has no mode {mode!r}. What it can be told is in options={{...}}; "
+        "mode='reduce-overhead' is options={'capture': True}."
+    )
 
 
 def _are_strings(value: Any, kind: Any) -> bool:

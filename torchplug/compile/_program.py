@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
+import warnings
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
 
 from torchplug import _C
-from torchplug.compile import _graph, _numbers, _promotion, _random, _views
+from torchplug.compile import _check, _graph, _numbers, _promotion, _random, _streams, _views
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
     from torchplug.compile._graph import Builder, Built
     from torchplug.compile._options import Options
+
+
+without_engine: list[tuple[Group, list[int]]] | None = None
+"""Calls of groups that ran node by node, and their numbers, while somebody asks: precompile()."""
 
 
 @dataclass
@@ -34,6 +39,7 @@ class Group:
     updates: list[int]
     eager: Callable[..., Any] | None = None
     """The same, node by node."""
+    checker: _check.Checker | None = None
 
 
 @dataclass
@@ -42,16 +48,20 @@ class Program:
     groups: list[Group] = field(default_factory=list)
     outside: list[tuple[fx.Node, str]] = field(default_factory=list)
     """Nodes that run one by one, and why."""
-    is_training: bool = False
+    kind: str = "forward"
 
 
 def make(
     module: fx.GraphModule, device: torch.device, options: Options, weights: set[int]
 ) -> Program:
+    if _streams.are_used(module.graph):
+        nodes = [node for node in module.graph.nodes if node.op == "call_function"]
+        return Program(_streams.placed(module), [], [(node, _streams.WHY) for node in nodes])
     builder = _graph.Builder(module, device, options)
     _promotion.add_conversions(
         module.graph, lambda node: builder.listed(node) is not None and _is_on(node, device)
     )
+    _views.split(module.graph)
     built = builder.build(weights)
     found = built.graph.group(
         device.index,
@@ -59,8 +69,14 @@ def make(
         options.min_nodes,
     )
     writer = _Writer(builder, built, options)
-    groups = [writer.make_group(nodes) for nodes in _views.place(built, found["groups"])]
-    outside = [(part.fx, why) for part, why in zip(built.parts, found["why"], strict=True) if why]
+    placed = _views.place(builder, built, found["groups"])
+    groups = [writer.finish_group(nodes) for nodes in placed]
+    inside = {node for nodes in placed for node in nodes}
+    outside = [
+        (part.fx, why)
+        for i, (part, why) in enumerate(zip(built.parts, found["why"], strict=True))
+        if why and i not in inside and not _views.is_copy(part.fx)
+    ]
     return Program(writer.write(found["steps"], groups), groups, outside)
 
 
@@ -95,8 +111,21 @@ class _Writer:
         self.built = built
         self.options = options
         self.done_updates: set[tuple[fx.Node, fx.Node]] = set()
+        self.views: dict[Any, fx.Node] = {}
+        """In a new graph, by what they are views of: each user has one of its own in the old one."""
 
     # ---- groups ----
+
+    def finish_group(self, nodes: list[int]) -> Group:
+        """A group of the program."""
+        group = self.make_group(nodes)
+        group.eager = self.eager(group)
+        for node, update in zip(group.outputs, group.updates, strict=True):
+            if update >= 0:
+                self.done_updates.add((group.inputs[update], node))
+        if self.options.check:
+            group.checker = self._checker(group, nodes)
+        return group
 
     def make_group(self, nodes: list[int]) -> Group:
         graph, inputs, outputs, symbols, updates = self.built.graph.extract(nodes)
@@ -111,7 +140,7 @@ class _Writer:
             self.options.directory(),
             strides,
         )
-        group = Group(
+        return Group(
             _needed([self.built.parts[node].fx for node in nodes], output_nodes),
             engines,
             [self.built.fx_of[value] for value in inputs],
@@ -119,10 +148,18 @@ class _Writer:
             [self.built.symbols[symbol] for symbol in symbols],
             updates,
         )
-        for node, update in zip(output_nodes, updates, strict=True):
-            if update >= 0:
-                self.done_updates.add((group.inputs[update], node))
-        return group
+
+    def _checker(self, group: Group, nodes: list[int]) -> _check.Checker:
+        known = {node: self.built.parts[node].fx for node in nodes}
+        return _check.Checker(
+            self.builder.device, group, known, self.make_group, self._values_of(group)
+        )
+
+    def _values_of(self, group: Group) -> Callable[..., dict[fx.Node, Any]]:
+        """The nodes of a group one by one, and what each gives."""
+        every = [one for node in group.nodes for one in (node, *_graph.items_of(node))]
+        run = self.eager(replace(group, outputs=every))
+        return lambda *given: dict(zip(every, run(*given), strict=True))
 
     def _wanted_strides(self, node: fx.Node, symbols: list[int]) -> list[int] | None:
         """As PyTorch has them, if the engine gives others and these tell the elements apart."""
@@ -198,7 +235,6 @@ class _Writer:
     def _call_group(
         self, graph: fx.Graph, group: Group, env: dict[fx.Node, Any], numbers: _Numbers
     ) -> None:
-        group.eager = self.eager(group)
         call = graph.call_function(
             _caller(group, self.options),
             (
@@ -213,12 +249,14 @@ class _Writer:
         self, graph: fx.Graph, node: fx.Node, env: dict[fx.Node, Any], numbers: _Numbers
     ) -> fx.Node:
         target: Any = node.target
-        made = graph.call_function(
-            _random.FUNCTIONS.get(target, target),
-            self._map(node.args, graph, env, numbers),
-            self._map(node.kwargs, graph, env, numbers),
-        )
+        args, options = self._map((node.args, node.kwargs), graph, env, numbers)
+        alike = (graph, target, str(args), str(options))
+        if alike in self.views:
+            return self.views[alike]
+        made = graph.call_function(_random.FUNCTIONS.get(target, target), args, options)
         made.meta = dict(node.meta)
+        if _graph.is_view(node):
+            self.views[alike] = made
         return made
 
     def _copy_items(self, graph: fx.Graph, node: fx.Node, env: dict[fx.Node, Any]) -> None:
@@ -236,6 +274,9 @@ class _Writer:
         """What stands for a node; a number is worked out where it is first needed."""
         if node in env:
             return env[node]
+        if node.op == "get_attr":
+            env[node] = graph.get_attr(str(node.target))
+            return env[node]
         value = node.meta.get("val")
         if value is None and "val" in node.meta and node.target is operator.getitem:
             return None
@@ -252,8 +293,7 @@ def _needed(nodes: list[fx.Node], outputs: list[fx.Node]) -> list[fx.Node]:
     known = set(outputs)
     found = []
     for node in reversed(nodes):
-        items = [user for user in node.users if user.target is operator.getitem]
-        if not known.isdisjoint([node, *items]):
+        if not known.isdisjoint([node, *_graph.items_of(node)]):
             found.append(node)
             known.update(node.all_input_nodes)
     return found[::-1]
@@ -261,42 +301,56 @@ def _needed(nodes: list[fx.Node], outputs: list[fx.Node]) -> list[fx.Node]:
 
 def _caller(group: Group, options: Options) -> Callable[..., Any]:
     """What the program calls: the engine, or, where there is none, the nodes one by one."""
-    run = group.engines.run
-    eager: Any = group.eager
+    run = _checked(group) if group.checker is not None else group.engines.run
     warned: list[bool] = []
 
     def engine(inputs: list[torch.Tensor], numbers: list[int]) -> Any:
         try:
             outputs = run(inputs, numbers)
         except RuntimeError as error:
-            if options.on_error != "eager" or not _is_of_compile(error):
+            if options.on_error != "eager" or not is_of_compile(error):
                 raise
             if not warned:
-                import warnings
-
                 warned.append(True)
                 warnings.warn(
                     f"{str(error).splitlines()[0]} Its operators run one by one.", stacklevel=2
                 )
             outputs = None
-        return one_by_one(inputs, numbers) if outputs is None else outputs
-
-    def one_by_one(inputs: list[torch.Tensor], numbers: list[int]) -> list[torch.Tensor]:
-        outputs = list(eager(*inputs, *numbers))
-        written = {
-            inputs[place].untyped_storage().data_ptr() for place in group.updates if place >= 0
-        }
-        for i, (output, place) in enumerate(zip(outputs, group.updates, strict=True)):
-            if place < 0 and output.untyped_storage().data_ptr() in written:
-                outputs[i] = output.clone()  # what an engine gives is no view of an input
-        for i, place in enumerate(group.updates):
-            if place >= 0:
-                outputs[i] = inputs[place].copy_(outputs[i])
-        return outputs
+        return _one_by_one(group, inputs, numbers) if outputs is None else outputs
 
     engine.__module__ = __name__
     return engine
 
 
-def _is_of_compile(error: RuntimeError) -> bool:
+def _one_by_one(group: Group, inputs: list[torch.Tensor], numbers: list[int]) -> list[torch.Tensor]:
+    if without_engine is not None:
+        without_engine.append((group, list(numbers)))
+    eager: Any = group.eager
+    outputs = list(eager(*inputs, *numbers))
+    written = {inputs[place].untyped_storage().data_ptr() for place in group.updates if place >= 0}
+    for i, (output, place) in enumerate(zip(outputs, group.updates, strict=True)):
+        if place < 0 and output.untyped_storage().data_ptr() in written:
+            outputs[i] = output.clone()  # what an engine gives is no view of an input
+    for i, place in enumerate(group.updates):
+        if place >= 0:
+            outputs[i] = inputs[place].copy_(outputs[i])
+    return outputs
+
+
+def _checked(group: Group) -> Callable[..., Any]:
+    """The engine, compared with the nodes, which are given copies of what it writes."""
+    run, checker = group.engines.run, group.checker
+
+    def engine(inputs: list[torch.Tensor], numbers: list[int]) -> Any:
+        is_written = any(place >= 0 for place in group.updates)
+        before = [x.clone() for x in inputs] if is_written else inputs
+        outputs = run(inputs, numbers)
+        if outputs is not None and checker is not None:
+            checker.compare(before, numbers, outputs)
+        return outputs
+
+    return engine
+
+
+def is_of_compile(error: RuntimeError) -> bool:
     return str(error).startswith("compile failed")

@@ -1,0 +1,626 @@
+"""torch.compile(backend="torchplug"): what freeze, capture, check and background change, and what they do not."""
+
+import copy
+import threading
+import warnings
+
+import pytest
+import torch
+from compiling import (
+    compiled,
+    reports,
+    same_as_eager,
+    same_gradients_as_eager,
+    total,
+    trains_as_eager,
+)
+from helpers import assert_equal, assert_same, output_of
+from torch import nn
+from torch.nn import functional as F
+
+import torchplug
+from torchplug.compile import _backend, _check, _progress
+
+pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
+
+
+@pytest.fixture(autouse=True)
+def compiling(compiling_afresh):
+    pass
+
+
+def perceptron():
+    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
+
+
+def sentence(raised):
+    """What the backend said, without what PyTorch adds."""
+    return str(raised.value).splitlines()[1]
+
+
+ALONE = (
+    "Option 'capture' cannot be used with '{}', which needs the engines to be called each time. "
+    "Leave one of them out."
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"freeze": 1}, "Option 'freeze' is 1. It is True or False."),
+        ({"capture": "yes"}, "Option 'capture' is 'yes'. It is True or False."),
+        ({"check": None}, "Option 'check' is None. It is True or False."),
+        ({"capture": True, "background": True}, ALONE.format("background")),
+        ({"capture": True, "check": True}, ALONE.format("check")),
+    ],
+    ids=str,
+)
+def test_wrong_values_get_one_sentence(device, options, expected):
+    with pytest.raises(Exception, match="ption") as raised:
+        compiled(lambda x: x + 1, options=options)(torch.ones(3, device=device))
+    assert sentence(raised) == f"ValueError: {expected}"
+
+
+# ---- freeze ----
+
+
+@torch.no_grad()
+def test_frozen_weights_are_constants_and_give_what_eager_gives(device):
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    call = compiled(model, options={"freeze": True})
+    assert_same(call(x), model(x))
+    groups = [group for program in _backend.programs for group in program.groups]
+    inputs = [node for group in groups for node in group.inputs]
+    assert not [
+        node for node in inputs if node.op in ("get_attr", "placeholder") and "weight" in node.name
+    ]
+    assert any("constant" in str(group.engines.graph) for group in groups)
+
+
+@torch.no_grad()
+def test_what_depends_on_frozen_weights_alone_is_worked_out_once(device):
+    layer = nn.Linear(8, 8).to(device)
+
+    def fn(x):
+        return x @ layer.weight.t().exp() + layer.bias.sigmoid()
+
+    x = torch.randn(3, 8, device=device)
+    assert_same(compiled(fn, options={"freeze": True})(x), fn(x))
+    (program,) = _backend.programs
+    nodes = [node for group in program.groups for node in group.nodes]
+    nodes += [node for node, _ in program.outside]
+    names = {str(node.target) for node in nodes}
+    assert not names & {"aten.exp.default", "aten.sigmoid.default", "aten.t.default"}
+
+
+@torch.no_grad()
+def test_a_frozen_weight_that_changes_is_noticed(device):
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    call = compiled(model, options={"freeze": True})
+    assert_same(call(x), model(x))
+    model[2].weight.mul_(2)
+    assert_same(call(x), model(x))
+    model.load_state_dict(perceptron().state_dict())
+    assert_same(call(x), model(x))
+    model[0].weight.data = torch.randn(16, 8, device=device)
+    assert_same(call(x), model(x))
+    made = total("compiled") + total("loaded")
+    assert_same(call(x), model(x))
+    assert total("compiled") + total("loaded") == made
+
+
+@torch.no_grad()
+def test_buffers_that_a_model_writes_are_not_frozen(device):
+    model = nn.Sequential(nn.BatchNorm1d(8), nn.ReLU()).to(device)
+    other, x = copy.deepcopy(model), torch.randn(4, 8, device=device)
+    call = compiled(model, options={"freeze": True})
+    for _ in range(3):
+        assert_same(call(x), other(x))
+    assert_same(model.state_dict(), other.state_dict())
+
+
+def test_freeze_is_for_calls_without_gradients(device):
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    call = compiled(model, options={"freeze": True})
+    with pytest.raises(Exception, match="freeze") as raised:
+        call(x)
+    assert sentence(raised) == (
+        "ValueError: Option 'freeze' makes constants of weights, and this call is to have gradients. "
+        "Call the model under torch.no_grad(), or leave 'freeze' out."
+    )
+    with torch.no_grad():
+        assert_same(call(x), model(x))
+
+
+# ---- capture ----
+
+
+def replays(device):
+    """Counts of what was replayed: engines are not called again from Python."""
+    return total("runs")
+
+
+@torch.no_grad()
+def test_a_captured_call_is_replayed_with_the_inputs_it_is_given(device):
+    model = perceptron().to(device)
+    call = compiled(model, options={"capture": True})
+    results = []
+    for _ in range(6):
+        x = torch.randn(3, 8, device=device)
+        results.append((call(x), model(x)))
+    assert_same([a for a, _ in results], [b for _, b in results])
+    assert {report["runs"] for report in reports()} == {2}  # the first call, and the capture
+
+
+@torch.no_grad()
+def test_mode_reduce_overhead_is_capture(device):
+    call = compiled(perceptron().to(device), mode="reduce-overhead")
+    for _ in range(5):
+        call(torch.randn(3, 8, device=device))
+    assert {report["runs"] for report in reports()} == {2}
+
+
+@torch.no_grad()
+def test_each_shape_has_a_capture(device):
+    model = perceptron().to(device)
+    call = compiled(model, dynamic=True, options={"capture": True})
+    for _ in range(4):
+        for rows in (2, 3, 5):
+            x = torch.randn(rows, 8, device=device)
+            assert_same(call(x), model(x))
+    assert {report["runs"] for report in reports()} == {6}
+
+
+@torch.no_grad()
+def test_inputs_of_a_capture_may_have_any_strides(device):
+    call = compiled(lambda x: (x * 2 + 1).softmax(-1), options={"capture": True})
+    for make in (
+        lambda: torch.randn(4, 6, device=device).t(),
+        lambda: torch.randn(6, 8, device=device)[:, ::2],
+        lambda: torch.randn(6, 1, device=device).expand(6, 4),
+        lambda: torch.randn(0, 4, device=device),
+        lambda: torch.randn((), device=device),
+    ):
+        for _ in range(4):
+            x = make()
+            assert_same(call(x), (x * 2 + 1).softmax(-1) if x.dim() else torch.ones_like(x))
+
+
+@torch.no_grad()
+def test_random_numbers_of_replays_are_fresh_and_repeat_after_manual_seed(device):
+    call = compiled(lambda x: F.dropout(x + 1, 0.5), options={"capture": True})
+    x = torch.ones(64, 8, device=device)
+    for _ in range(3):
+        call(x)
+    torch.manual_seed(3)
+    first = [call(x) for _ in range(3)]
+    torch.manual_seed(3)
+    assert_equal([call(x) for _ in range(3)], first)
+    assert not torch.equal(first[0], first[1])
+    assert not torch.equal(first[1], first[2])
+    assert 0.4 < (first[0] == 0).float().mean() < 0.6
+
+
+@torch.no_grad()
+def test_what_a_captured_call_writes_is_written_where_it_is(device):
+    def fn(cache, new, place):
+        cache.index_copy_(1, place, new)
+        return (cache * 2).sum(-1)
+
+    call = compiled(fn, options={"capture": True})
+    ours, theirs = torch.zeros(2, 8, 4, device=device), torch.zeros(2, 8, 4, device=device)
+    for i in range(6):
+        new, place = torch.randn(2, 1, 4, device=device), torch.tensor([i], device=device)
+        assert_same(call(ours, new, place), fn(theirs, new, place))
+        assert_same(ours, theirs)
+    other = torch.ones(2, 8, 4, device=device)
+    assert_same(call(other, new, place), fn(torch.ones(2, 8, 4, device=device), new, place))
+    assert_same(ours, theirs)
+
+
+@torch.no_grad()
+def test_weights_of_a_capture_may_change(device):
+    model = perceptron().to(device)
+    call = compiled(model, options={"capture": True})
+    x = torch.randn(3, 8, device=device)
+    for change in (
+        lambda: None,
+        lambda: model[0].weight.mul_(2),
+        lambda: model.load_state_dict(perceptron().state_dict()),
+        lambda: setattr(model[0].weight, "data", torch.randn(16, 8, device=device)),
+    ):
+        change()
+        for _ in range(4):
+            assert_same(call(x), model(x))
+
+
+@torch.no_grad()
+def test_results_of_a_capture_stay_what_they_are_and_share_memory_as_in_eager(device):
+    def fn(x):
+        y = x.exp() * 2
+        return y, y.t(), y[0], x
+
+    call = compiled(fn, options={"capture": True})
+    given = [torch.randn(3, 5, device=device) for _ in range(5)]
+    results = [call(x) for x in given]
+    for x, result in zip(given, results, strict=True):
+        assert_same(result, fn(x))
+        assert [y.stride() for y in result] == [y.stride() for y in fn(x)]
+        assert result[3] is x
+    results[-1][0].zero_()
+    assert results[-1][1].abs().sum() == 0
+    assert results[-1][2].abs().sum() == 0
+
+
+def test_twenty_captured_steps_are_as_eager(device):
+    trains_as_eager(
+        perceptron,
+        [torch.randn(6, 8)],
+        device,
+        rtol=1e-4,
+        atol=1e-5,
+        runs=2,
+        options={"capture": True},
+    )
+
+
+def test_two_forwards_before_a_backward_keep_what_they_need(device):
+    model = perceptron().to(device)
+    call = compiled(model, options={"capture": True})
+    for _ in range(4):
+        a, b = (torch.randn(3, 8, device=device, requires_grad=True) for _ in range(2))
+        first, second = call(a), call(b)
+        ours = torch.autograd.grad(second.square().sum() + first.exp().sum(), [a, b])
+        theirs = torch.autograd.grad(model(b).square().sum() + model(a).exp().sum(), [a, b])
+        assert_same(ours, theirs)
+
+
+def test_captured_dropout_has_its_mask_in_the_backward(device):
+    call = compiled(lambda x: F.dropout(x.exp(), 0.5), options={"capture": True})
+    for _ in range(5):
+        x = torch.ones(64, 8, device=device, requires_grad=True)
+        y = call(x)
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+        assert torch.equal(gradient, y.detach())
+
+
+def test_threads_and_streams_may_share_a_captured_model(device, module):
+    model = perceptron().to(device)
+    call = compiled(model, options={"capture": True})
+    failed = []
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        try:
+            with torch.no_grad(), module.stream(module.Stream()):
+                for _ in range(20):
+                    x = torch.randn(3, 8, generator=generator).to(device)
+                    assert_same(call(x), model(x))
+        except Exception as error:  # noqa: BLE001 - raised below
+            failed.append(error)
+
+    with torch.no_grad():
+        for _ in range(3):
+            call(torch.randn(3, 8, device=device))
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert {report["runs"] for report in reports()} == {2}
+
+
+@torch.no_grad()
+def test_what_cannot_be_captured_runs_and_is_said_once(device):
+    call = compiled(lambda x, number: x * number + 1, options={"capture": True})
+    x = torch.randn(3, 2, device=device)
+    with pytest.warns(
+        UserWarning,
+        match="Option 'capture' has no effect on a graph that cannot be captured: .*CPU",
+    ):
+        assert_same(call(x, torch.tensor(3.0)), x * 3 + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for i in range(4):
+            assert_same(call(x, torch.tensor(float(i))), x * i + 1)
+
+
+# ---- check ----
+
+
+def test_check_finds_nothing_where_the_compiler_is_right(device):
+    options = {"check": True}
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device, requires_grad=True)
+    same_gradients_as_eager(model, x, options=options)
+    with torch.no_grad():
+        for dtype in (torch.bfloat16, torch.float64):
+            same_as_eager(
+                lambda x: (x * 2 + 1).softmax(-1).exp(),
+                x.to(dtype),
+                options=options,
+                tolerance={"rtol": 3e-2, "atol": 3e-2},
+            )
+        same_as_eager(
+            lambda x: (x > 1, x.argmax(-1) + 2, (x * 0).log(), x.sum()), x, options=options
+        )
+
+
+class Wrong:
+    """An engine whose results of one operator are off."""
+
+    def __init__(self, engines, graph):
+        self.engines = engines
+        self.graph = graph
+
+    def run(self, inputs, numbers):
+        outputs = self.engines.run(inputs, numbers)
+        if "aten::exp(" in self.graph:
+            outputs = [x + 0.25 if x.is_floating_point() else x for x in outputs]
+        return outputs
+
+    def report(self):
+        return self.engines.report()
+
+
+def test_check_names_the_first_node_that_differs(device, monkeypatch):
+    from torchplug import _C
+
+    real = _C.EngineGroup
+    monkeypatch.setattr(
+        _C,
+        "EngineGroup",
+        lambda device, graph, *rest: Wrong(real(device, graph, *rest), str(graph)),
+    )
+
+    def fn(x):
+        y = x * 2
+        y = y.sigmoid() + 1
+        y = y.exp()
+        return (y / 3).tanh()
+
+    line = fn.__code__.co_firstlineno + 3
+    with pytest.raises(RuntimeError) as raised:
+        compiled(fn, options={"check": True})(torch.zeros(2, 3, device=device))
+    text = str(raised.value).splitlines()[0]
+    assert text.startswith(
+        f"Option 'check': aten::exp (test_compile_options.py:{line}) differs in an engine from the operator by 0.25"
+    )
+    assert "float32" in text
+
+
+def test_check_says_that_random_numbers_are_not_compared(device):
+    def fn(x):
+        return F.dropout(x.exp(), 0.5) + 1, x * 2
+
+    call = compiled(fn, options={"check": True})
+    x = torch.ones(64, 8, device=device)
+    torch.manual_seed(3)
+    with pytest.warns(
+        UserWarning, match="draws random numbers, so what depends on it is not compared"
+    ):
+        first = call(x)
+    second = call(x)
+    torch.manual_seed(3)
+    plain = compiled(fn)
+    assert_equal([plain(x), plain(x)], [first, second])
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "differs"),
+    [
+        ([1.0, torch.nan, torch.inf], [1.0, torch.nan, torch.inf], False),
+        ([1.0, torch.inf], [1.0, -torch.inf], True),
+        ([1.0, 2.0], [1.0, torch.nan], True),
+        ([1.0, 2.00001], [1.0, 2.0], False),
+        ([1.0, 2.01], [1.0, 2.0], True),
+        ([0.0, 2.0], [1e-7, 2.0], False),
+        ([1, 2], [1, 3], True),
+        ([True, False], [True, False], False),
+        ([True, True], [True, False], True),
+        ([], [], False),
+    ],
+    ids=str,
+)
+def test_what_counts_as_a_difference(actual, expected, differs):
+    found = _check.difference(torch.tensor(actual), torch.tensor(expected))
+    assert (found is not None) == differs
+
+
+def test_how_much_differs_is_said(device):
+    found = _check.difference(
+        torch.tensor([[1.0, 5.0], [2.0, 2.5]]), torch.tensor([[1.0, 2.0], [2.0, 2.0]])
+    )
+    assert str(found) == (
+        "by 3 at [0, 1], 5.0 instead of 2.0; values of torch.float32 may differ by 0.0001 of what they are"
+    )
+
+
+# ---- explain and precompile leave no traces ----
+
+
+class Stateful(nn.Module):
+    """Writes a buffer, its input, and draws random numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(8)
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x, cache):
+        cache.add_(1)
+        return F.dropout(self.layer(self.norm(x)), 0.5) + cache.sum()
+
+
+@pytest.mark.parametrize("tool", ["explain", "precompile"])
+def test_a_model_is_as_before_when_it_was_explained_or_precompiled(device, tool):
+    model = Stateful().to(device)
+    model.layer.weight.grad = torch.ones_like(model.layer.weight)
+    x, cache = torch.randn(4, 8, device=device), torch.zeros(3, device=device)
+    module = torch.get_device_module(device)
+    before = copy.deepcopy(model.state_dict())
+    states = torch.get_rng_state(), module.get_rng_state()
+    if tool == "explain":
+        torchplug.compile.explain(model, x, cache)
+    else:
+        torchplug.compile.precompile(model, (x, cache))
+    assert_equal(model.state_dict(), before)
+    assert_equal(cache, torch.zeros(3))
+    assert_equal(model.layer.weight.grad, torch.ones(8, 8))
+    assert model.layer.bias.grad is None
+    assert_equal((torch.get_rng_state(), module.get_rng_state()), states)
+
+
+def test_explain_leaves_other_compiled_functions_as_they_are(device):
+    counted = []
+
+    def counting(module, inputs):
+        counted.append(1)
+        return module.forward
+
+    def fn(x):
+        return (x * 2).exp()
+
+    x = torch.randn(3, 4, device=device)
+    other = torch.compile(fn, backend=counting)
+    ours = compiled(fn)
+    other(x), ours(x)
+    programs = len(_backend.programs)
+    for rows in (3, 5):
+        torchplug.compile.explain(fn, torch.randn(rows, 4, device=device))
+    other(x), ours(x)
+    assert len(counted) == 1
+    assert len(_backend.programs) == programs
+
+
+def test_explain_is_about_the_inputs_that_it_is_given(device):
+    def fn(x):
+        torch._dynamo.graph_break()
+        return x.exp()
+
+    for rows in range(2, 14):  # more than PyTorch would compile one function for
+        report = torchplug.compile.explain(fn, torch.randn(rows, 4, device=device))
+        (graph,) = report.graphs
+        assert graph.groups[0].runs == 1
+    compile_counts = len(_backend.programs)
+    call = compiled(fn)
+    call(torch.randn(3, 4, device=device))
+    assert len(_backend.programs) == compile_counts + 1
+
+
+def test_explain_of_a_compiled_model_is_about_the_model(device):
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    call = compiled(model)
+    call(x)
+    assert len(torchplug.compile.explain(call, x).graphs) == 2
+    fn = compiled(lambda x: x.exp() + 1)
+    fn(x)
+    assert len(torchplug.compile.explain(fn, x).graphs) == 1
+
+
+def test_explain_sums_up_seconds_and_cache_hits(device, tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHPLUG_CACHE_DIR", str(tmp_path / "engines"))
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    first = torchplug.compile.explain(model, x)
+    again = torchplug.compile.explain(model, x)
+    count = sum(len(graph.groups) for graph in first.graphs)
+    assert (first.compiled, first.loaded) == (count, 0)
+    assert (again.compiled, again.loaded) == (0, count)
+    assert first.seconds > again.seconds > 0
+    assert (
+        str(first).splitlines()[-1]
+        == f"engines: {count} compiled, 0 from disk, {first.seconds:.2f} s"
+    )
+
+
+# ---- compilers that take long, in processes of their own ----
+
+WAITED = """
+import torchplug.compile
+from torchplug.compile import _backend
+_backend.programs = []
+layer = torch.nn.Linear(4, 4).to(device)
+fn = lambda x: layer(x * 2).softmax(-1)
+x = torch.randn(3, 4, device=device)
+call = torchplug.compile.precompile(fn, x, options={"background": True, "cache": False})
+call(x).sum().backward()
+groups = [group.engines.report() for program in _backend.programs for group in program.groups]
+print(all(group["compiled"] == 1 and group["runs"] == 1 for group in groups), len(groups) > 1)
+"""
+
+
+def test_precompile_waits_for_engines_that_are_made_in_the_background(device):
+    assert output_of(WAITED, device, TORCHPLUG_SIM_COMPILE_SECONDS="1") == "True True"
+
+
+INTERRUPTED = """
+import signal, threading, time
+import torchplug.compile
+from torchplug import _C
+
+def interrupt():
+    while not _C.compilations_under_way():
+        time.sleep(0.01)
+    began.append(time.monotonic())
+    signal.raise_signal(signal.SIGINT)
+
+began = []
+call = torch.compile(lambda x: (x * 2).exp(), backend="torchplug", options={"cache": False})
+threading.Thread(target=interrupt).start()
+try:
+    call(torch.ones(3, device=device))
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - began[0] < 2)
+"""
+
+
+def test_ctrl_c_ends_the_wait_for_a_compiler_at_once(device):
+    assert output_of(INTERRUPTED, device, TORCHPLUG_SIM_COMPILE_SECONDS="600") == "interrupted True"
+
+
+LEFT = """
+import torchplug.compile
+from torchplug import _C
+call = torch.compile(
+    lambda x: (x * 2).exp(), backend="torchplug", options={"background": True, "cache": False}
+)
+print(call(torch.zeros(3, device=device)).tolist(), len(_C.compilations_under_way()))
+"""
+
+
+def test_a_process_ends_while_a_compiler_works(device):
+    """Within the time that a child process has; the compiler would take five times that."""
+    assert output_of(LEFT, device, TORCHPLUG_SIM_COMPILE_SECONDS="600") == "[1.0, 1.0, 1.0] 1"
+
+
+SHOWN = """
+import io, sys
+import torchplug.compile
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return sys.argv[2] == "terminal"
+
+sys.stderr = Terminal()
+call = torch.compile(lambda x: (x * 2).exp(), backend="torchplug", options={"cache": False})
+call(torch.zeros(3, device=device))
+said, sys.stderr = sys.stderr.getvalue(), sys.__stderr__
+print("torchplug waits for the compiler of an engine" in said, said == "")
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"), [("terminal", "True False"), ("pipe", "False True")]
+)
+def test_a_terminal_shows_that_a_compiler_is_waited_for_and_a_pipe_does_not(
+    device, place, expected
+):
+    printed = output_of(SHOWN, device, place, TORCHPLUG_SIM_COMPILE_SECONDS="2", TERM="xterm")
+    assert printed == expected
+
+
+def test_what_is_shown_of_a_wait():
+    assert _progress.line([0.25, 0.5], 3.2) == (
+        "torchplug waits for the compiler of 2 engines: 3 s, 38% done"
+    )
+    assert _progress.line([0.0], 61.0) == "torchplug waits for the compiler of an engine: 61 s"
