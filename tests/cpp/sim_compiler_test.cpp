@@ -181,6 +181,22 @@ TEST(SimCompiler, WhatTwoLoopsReadIsTheSameForBoth) {
   }
 }
 
+TEST(SimCompiler, OnlyTheResultsThatAreWantedAreMade) {
+  Graph g;
+  const int x = g.input(PLUG_F32, {2, 4});
+  const auto most =
+      g.nodes("aten::max.dim", {ref(x), integer_arg(1), bool_arg(false)}, {{0, {}}, {PLUG_I64, {2}}});
+  const auto norm = g.nodes(
+      "aten::native_group_norm",
+      {ref(x), none(), none(), integer_arg(2), integer_arg(4), integer_arg(1), integer_arg(2), real_arg(0)},
+      {{0, {}}, {PLUG_F32, {2, 2}}, {0, {}}});
+  g.output(most[1]);
+  g.output(norm[1]);
+  const std::vector<Content> got = Compiled(g).run({{1, 7, 3, 4, 9, 6, 7, 8}});
+  EXPECT_EQ(got[0], (Content{1, 0}));
+  EXPECT_EQ(got[1], (Content{4, 3.5, 7.5, 7.5}));
+}
+
 // ---- Arguments that are written. ----
 
 TEST(SimCompiler, AnArgumentIsUpdatedInPlace) {

@@ -150,6 +150,8 @@ bool Node::is_wanted(std::size_t result) const {
 }
 
 const plug_graph_value& Node::declared(std::size_t result) const {
+  if (!is_wanted(result))
+    fail(PLUG_INTERNAL, op_.schema, " is asked about result ", result, ", which is not there.");
   return *graph_.values[node_.results[result]];
 }
 
