@@ -1,6 +1,7 @@
 // Functions of single elements as sim's compiler makes them: against libm in extended precision, in units in
 // the last place; NaN, infinities, signed zeros and numbers below the normal range included.
 
+#include <bit>
 #include <functional>
 #include <limits>
 
@@ -123,6 +124,91 @@ TEST(SimCompilerMath, FunctionsOfFloat32AreWithinFourUnitsInTheLastPlace) {
       }
     }
   }
+}
+
+// Floats of every sign and exponent, with what is no number: one of each so many patterns of bits.
+Content patterns_of_floats(std::uint32_t step) {
+  Content made;
+  for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += step)
+    made.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  return made;
+}
+
+// Of minus infinity it is NaN, as PyTorch's formula has it.
+long double exact_gelu(long double x) {
+  return x * 0.5L * std::erfc(-x * 0.70710678118654752440084436210485L);
+}
+
+TEST(SimCompilerMath, FunctionsThatModelsUseAreWithinFourUnitsOverTheWholeRange) {
+  const std::vector<Function> all = {
+      {"aten::exp", [](long double x) { return std::exp(x); }, 4},
+      {"aten::erf", [](long double x) { return std::erf(x); }, 4},
+      {"aten::tanh", [](long double x) { return std::tanh(x); }, 4},
+      {"aten::sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, 4},
+      {"aten::log", [](long double x) { return std::log(x); }, 4},
+      {"aten::gelu", exact_gelu, 4},
+  };
+  const Content inputs = patterns_of_floats(16411);  // a prime: other digits for each exponent
+  Graph g;
+  const auto count = static_cast<std::int64_t>(inputs.size());
+  const int x = g.input(PLUG_F32, {count});
+  for (const Function& function : all) {
+    std::vector<Arg> args = {ref(x)};
+    if (function.name == std::string("aten::gelu")) args.push_back(text_arg("none"));
+    g.output(g.node(function.name, args, PLUG_F32, {count}));
+  }
+  Compiled engine(g);
+  const std::vector<Content> got = engine.run({inputs});
+  ASSERT_EQ(got.size(), all.size()) << engine.error;
+  for (std::size_t f = 0; f < all.size(); ++f) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto exact = static_cast<float>(all[f].exact(inputs[i]));
+      const auto made = static_cast<float>(got[f][i]);
+      ASSERT_LE(steps_between(made, exact), all[f].most_steps)
+          << all[f].name << " of " << inputs[i] << " is " << made << ", not " << exact;
+      if (exact == 0) {
+        ASSERT_EQ(std::signbit(made), std::signbit(exact)) << all[f].name << " of " << inputs[i];
+      }
+    }
+  }
+}
+
+TEST(SimCompilerMath, NanIsNanWhateverItsBits) {
+  const std::vector<const char*> names = {"aten::exp", "aten::sigmoid", "aten::tanh",  "aten::erf",
+                                          "aten::log", "aten::silu",    "aten::expm1", "aten::sqrt"};
+  Content inputs;
+  for (const std::uint32_t bits : {0x7FC00000u, 0x7FC00001u, 0x7FC00155u, 0xFFC001FFu, 0x7FFFFFFFu})
+    inputs.push_back(std::bit_cast<float>(bits));
+  const auto count = static_cast<std::int64_t>(inputs.size());
+  Graph g;
+  const int x = g.input(PLUG_F32, {count});
+  for (const char* name : names) g.output(g.node(name, {ref(x)}, PLUG_F32, {count}));
+  g.output(g.node("aten::gelu", {ref(x), text_arg("none")}, PLUG_F32, {count}));
+  g.output(g.node("aten::_softmax", {ref(x), integer_arg(0), bool_arg(false)}, PLUG_F32, {count}));
+  for (const Content& result : Compiled(g).run({inputs})) {
+    for (const double value : result) EXPECT_TRUE(std::isnan(value)) << value;
+  }
+}
+
+TEST(SimCompilerMath, NumbersInTheGraphAreThoseThatPyTorchMakesOfThem) {
+  Graph g;
+  const int x = g.input(PLUG_BF16, {2}), i = g.input(PLUG_I64, {2}), b = g.input(PLUG_BOOL, {2});
+  const auto low = std::numeric_limits<std::int64_t>::min();
+  g.output(g.node("aten::eq.Scalar", {ref(x), real_arg(0.1)}, PLUG_BOOL, {2}));
+  g.output(g.node("aten::clamp", {ref(x), real_arg(0.3), none()}, PLUG_BF16, {2}));
+  g.output(g.node("aten::bitwise_or.Scalar", {ref(i), integer_arg(low)}, PLUG_I64, {2}));
+  g.output(g.node("aten::masked_fill.Scalar", {ref(b), ref(b), real_arg(0.5)}, PLUG_BOOL, {2}));
+  const int filled = g.node("aten::full_like",
+                            {ref(x), real_arg(0.1), none(), none(), none(), none(), none()}, PLUG_BF16, {2});
+  g.output(g.node("aten::_to_copy",
+                  {ref(filled), dtype_arg(PLUG_F32), none(), none(), none(), none(), none()}, PLUG_F32, {2}));
+  const double tenth = plug_float_of_bf16(plug_bf16_of_float(0.1F));
+  const std::vector<Content> got = Compiled(g).run({{tenth, 1}, {1, 0}, {1, 0}});
+  EXPECT_EQ(got[0], (Content{1, 0}));
+  EXPECT_EQ(got[1], (Content{plug_float_of_bf16(plug_bf16_of_float(0.3F)), 1}));
+  EXPECT_EQ(got[2][1], static_cast<double>(low));
+  EXPECT_EQ(got[3], (Content{1, 0}));
+  EXPECT_EQ(got[4], (Content{tenth, tenth}));
 }
 
 TEST(SimCompilerMath, FunctionsOfFloat64AreThoseOfLibm) {

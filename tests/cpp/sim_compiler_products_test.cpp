@@ -1,6 +1,8 @@
 // Products, convolutions, attention and pooling as sim's compiler makes them for whole models: against loops
 // that are as plain as possible, in float64.
 
+#include <limits>
+
 #include "graph_reference.h"
 
 namespace sim_test {
@@ -169,6 +171,94 @@ TEST(SimCompilerProducts, AttentionSeesNothingThatIsToCome) {
       EXPECT_NEAR(got[0][row * kD + static_cast<std::size_t>(d)], wanted, 1e-5);
     }
   });
+}
+
+// Attention of which 3 heads of queries share each of 2 heads of keys, with a mask that hides all from one
+// query.
+struct Grouped {
+  static constexpr std::int64_t kKeys = 2, kGroup = 3, kHeads = kKeys * kGroup, kT = 4, kS = 5, kD = 8;
+  const Dims of_queries = {1, kHeads, kT, kD}, of_keys = {1, kKeys, kS, kD};
+  Array query{of_queries, rounded_content(kHeads* kT* kD, 1)},
+      key{of_keys, rounded_content(kKeys* kS* kD, 2)};
+  Array value{of_keys, rounded_content(kKeys* kS* kD, 3)},
+      grad{of_queries, rounded_content(kHeads* kT* kD, 4)};
+
+  static bool is_seen(std::int64_t t, std::int64_t s) { return t != 2 && s <= t + 1; }
+
+  // The weights of the keys that a query sees.
+  Content weights(std::int64_t head, std::int64_t t) const {
+    Content made(kS, 0);
+    double sum = 0;
+    for (std::int64_t s = 0; s < kS; ++s) {
+      double score = 0;
+      for (std::int64_t d = 0; d < kD; ++d)
+        score += element(query, {0, head, t, d}) * element(key, {0, head / kGroup, s, d});
+      const double weight = is_seen(t, s) ? std::exp(score / std::sqrt(kD)) : 0;
+      made[static_cast<std::size_t>(s)] = weight;
+      sum += weight;
+    }
+    for (double& weight : made) weight = sum == 0 ? 0 : weight / sum;
+    return made;
+  }
+};
+
+TEST(SimCompilerProducts, HeadsOfQueriesShareHeadsOfKeys) {
+  using G = Grouped;
+  const G a;
+  Graph g;
+  const int q = g.input(PLUG_F32, a.of_queries), k = g.input(PLUG_F32, a.of_keys),
+            v = g.input(PLUG_F32, a.of_keys), mask = g.input(PLUG_F32, {G::kT, G::kS}),
+            up = g.input(PLUG_F32, a.of_queries);
+  const auto made = g.nodes("aten::_scaled_dot_product_flash_attention_for_cpu",
+                            {ref(q), ref(k), ref(v), real_arg(0), bool_arg(false), ref(mask), none()},
+                            {{PLUG_F32, a.of_queries}, {PLUG_F32, {1, G::kHeads, G::kT}}});
+  const auto back = g.nodes("aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+                            {ref(up), ref(q), ref(k), ref(v), ref(made[0]), ref(made[1]), real_arg(0),
+                             bool_arg(false), ref(mask), none()},
+                            {{PLUG_F32, a.of_queries}, {PLUG_F32, a.of_keys}, {PLUG_F32, a.of_keys}});
+  g.output(made[0]);
+  for (const int value : back) g.output(value);
+  Content seen;
+  each_index({G::kT, G::kS}, [&](const Dims& at) {
+    seen.push_back(G::is_seen(at[0], at[1]) ? 0 : -std::numeric_limits<double>::infinity());
+  });
+  const std::vector<Content> got =
+      Compiled(g).run({a.query.data, a.key.data, a.value.data, seen, a.grad.data});
+  ASSERT_EQ(got.size(), 4u);
+
+  Content out(a.query.data.size(), 0), by_query(out), by_key(a.key.data.size(), 0), by_value(by_key);
+  each_index({G::kHeads, G::kT}, [&](const Dims& at) {
+    const std::int64_t head = at[0], t = at[1], shared = head / G::kGroup;
+    const Content weights = a.weights(head, t);
+    const auto row = [](std::int64_t h, std::int64_t length, std::int64_t i) {
+      return static_cast<std::size_t>((h * length + i) * G::kD);
+    };
+    Content slopes;
+    double mean = 0;
+    for (std::int64_t s = 0; s < G::kS; ++s) {
+      double slope = 0;
+      for (std::int64_t d = 0; d < G::kD; ++d)
+        slope += element(a.grad, {0, head, t, d}) * element(a.value, {0, shared, s, d});
+      slopes.push_back(slope);
+      mean += weights[static_cast<std::size_t>(s)] * slope;
+    }
+    for (std::int64_t s = 0; s < G::kS; ++s) {
+      const double weight = weights[static_cast<std::size_t>(s)];
+      const double inner = weight * (slopes[static_cast<std::size_t>(s)] - mean) / std::sqrt(G::kD);
+      for (std::int64_t d = 0; d < G::kD; ++d) {
+        const auto at_query = row(head, G::kT, t) + static_cast<std::size_t>(d);
+        const auto at_key = row(shared, G::kS, s) + static_cast<std::size_t>(d);
+        out[at_query] += weight * a.value.data[at_key];
+        by_query[at_query] += inner * a.key.data[at_key];
+        by_key[at_key] += inner * a.query.data[at_query];
+        by_value[at_key] += weight * a.grad.data[at_query];
+      }
+    }
+  });
+  expect_near(got[0], out, 1e-5);
+  expect_near(got[1], by_query, 1e-4);
+  expect_near(got[2], by_key, 1e-4);
+  expect_near(got[3], by_value, 1e-4);
 }
 
 TEST(SimCompilerProducts, MaxPoolingKeepsWhereItFoundWhatItKept) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 
 #include "graph_reference.h"
 
@@ -151,6 +152,49 @@ TEST(SimCompiler, ConstantsAreKeptAndSaved) {
   const int c = g.constant(PLUG_F32, {3}, {1, 2, 3});
   g.output(g.node("aten::mul.Tensor", {ref(x), ref(c)}, PLUG_F32, {3}));
   EXPECT_EQ(Compiled(g).run({{2, 2, 2}}).at(0), (Content{2, 4, 6}));
+}
+
+TEST(SimCompiler, WhatTwoLoopsReadIsTheSameForBoth) {
+  // The product is kept as bfloat16 for the sums of columns: the index of the most in each row is found in it
+  // too, and not in what it was before it was rounded.
+  constexpr std::int64_t kRows = 6, kColumns = 40;
+  Graph g;
+  const Dims sizes = {kRows, kColumns};
+  const int x = g.input(PLUG_BF16, sizes), y = g.input(PLUG_BF16, sizes);
+  const int product =
+      g.node("aten::sigmoid", {ref(g.node("aten::mul.Tensor", {ref(x), ref(y)}, PLUG_BF16, sizes))},
+             PLUG_BF16, sizes);
+  const int turned = g.node("aten::permute", {ref(product), ints_arg({1, 0})}, PLUG_BF16, {kColumns, kRows});
+  const auto found = g.nodes("aten::max.dim", {ref(product), integer_arg(1), bool_arg(false)},
+                             {{PLUG_BF16, {kRows}}, {PLUG_I64, {kRows}}});
+  g.output(g.node("aten::sum.dim_IntList", {ref(turned), ints_arg({1}), bool_arg(false), none()}, PLUG_BF16,
+                  {kColumns}));
+  g.output(product);
+  g.output(found[0]);
+  g.output(found[1]);
+  const std::vector<Content> got = Compiled(g).run(
+      {as_floats(random_content(kRows * kColumns, 1)), as_floats(random_content(kRows * kColumns, 2))});
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const auto index = static_cast<std::size_t>(got[3][r]);
+    ASSERT_LT(index, static_cast<std::size_t>(kColumns));
+    EXPECT_EQ(got[1][r * kColumns + index], got[2][r]);
+  }
+}
+
+TEST(SimCompiler, OnlyTheResultsThatAreWantedAreMade) {
+  Graph g;
+  const int x = g.input(PLUG_F32, {2, 4});
+  const auto most =
+      g.nodes("aten::max.dim", {ref(x), integer_arg(1), bool_arg(false)}, {{0, {}}, {PLUG_I64, {2}}});
+  const auto norm = g.nodes(
+      "aten::native_group_norm",
+      {ref(x), none(), none(), integer_arg(2), integer_arg(4), integer_arg(1), integer_arg(2), real_arg(0)},
+      {{0, {}}, {PLUG_F32, {2, 2}}, {0, {}}});
+  g.output(most[1]);
+  g.output(norm[1]);
+  const std::vector<Content> got = Compiled(g).run({{1, 7, 3, 4, 9, 6, 7, 8}});
+  EXPECT_EQ(got[0], (Content{1, 0}));
+  EXPECT_EQ(got[1], (Content{4, 3.5, 7.5, 7.5}));
 }
 
 // ---- Arguments that are written. ----
@@ -401,12 +445,50 @@ TEST(SimCompiler, ACompilerThatIsNotThereIsNamed) {
   EXPECT_NE(engine.error.find("/nowhere/g++"), std::string::npos) << engine.error;
 }
 
-TEST(SimCompiler, ACompilerThatFailsIsQuoted) {
+TEST(SimCompiler, ACompilerThatFailsWithoutAWordIsNone) {
   const Environment chosen("CXX", "false");
   SmallGraph small(4);
   const Compiled engine(small.g);
+  EXPECT_EQ(engine.status, PLUG_UNSUPPORTED);
+  EXPECT_NE(engine.error.find("false fails and does not say why: set CXX to another."), std::string::npos)
+      << engine.error;
+}
+
+// A program in place of the compiler.
+class FakeCompiler {
+ public:
+  explicit FakeCompiler(const std::string& script) {
+    std::ofstream(path_) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+    chosen_ = std::make_unique<Environment>("CXX", path_.c_str());
+  }
+  ~FakeCompiler() { std::filesystem::remove(path_); }
+  FakeCompiler(const FakeCompiler&) = delete;
+  FakeCompiler& operator=(const FakeCompiler&) = delete;
+
+ private:
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("fake-compiler-" + std::to_string(::getpid()));
+  std::unique_ptr<Environment> chosen_;
+};
+
+TEST(SimCompiler, ACompilerThatRefusesTheSourceIsQuotedInOneLine) {
+  const FakeCompiler fake(
+      "echo In file a.cpp; echo a.cpp:3: error: no such thing >&2; echo note: so; exit 1");
+  SmallGraph small(4);
+  const Compiled engine(small.g);
   EXPECT_EQ(engine.status, PLUG_INTERNAL);
-  EXPECT_NE(engine.error.find("refuses the source"), std::string::npos) << engine.error;
+  EXPECT_NE(engine.error.find(" refuses the source: a.cpp:3: error: no such thing"), std::string::npos)
+      << engine.error;
+  EXPECT_EQ(engine.error.find('\n'), std::string::npos) << engine.error;
+}
+
+TEST(SimCompiler, ACompilerThatCrashesIsNamedWithTheSignal) {
+  const FakeCompiler fake("echo out of luck; kill -SEGV $$");
+  SmallGraph small(4);
+  const Compiled engine(small.g);
+  EXPECT_EQ(engine.status, PLUG_INTERNAL);
+  EXPECT_NE(engine.error.find(" crashed with signal 11: out of luck"), std::string::npos) << engine.error;
 }
 
 TEST(SimCompiler, LeavesNoFilesBehind) {

@@ -108,13 +108,51 @@ class UNet(nn.Module):
         return self.end(torch.cat([self.up(low), first], 1))
 
 
+class Recurrent(nn.Module):
+    """Two layers of LSTM. PyTorch makes a graph of it where torch._dynamo.config.allow_rnn is set."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.LSTM(5, 8, num_layers=2, batch_first=True)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.head(self.layers(x)[0])
+
+
+class Mixture(nn.Module):
+    """One of three experts for each token, called with those that chose it, however many these are."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.router = nn.LayerNorm(16), nn.Linear(16, 3, False)
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(16, 24), nn.GELU(), nn.Linear(24, 16)) for _ in range(3)
+        )
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x):
+        y = self.norm(x)
+        weight, chosen = self.router(y * 8).softmax(-1).max(-1)
+        result = torch.zeros_like(x)
+        for i, expert in enumerate(self.experts):
+            (rows,) = torch.where(chosen == i)
+            result = result.index_add(0, rows, expert(y[rows]) * weight[rows, None])
+        return self.head(F.gelu(x + result))
+
+
 def mask():
     return torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
 
+
+# Of torch._dynamo.config: without them PyTorch makes no graph of some models.
+TRACED = {"allow_rnn": True, "capture_dynamic_output_shape_ops": True}
 
 MODELS = {
     "residual": (Residual, lambda: [torch.randn(2, 3, 8, 8)]),
     "bert": (Bert, lambda: [torch.randint(0, 11, (2, 6)), mask()]),
     "llama": (Llama, lambda: [torch.randint(0, 13, (2, 6))]),
     "unet": (UNet, lambda: [torch.randn(2, 2, 8, 8)]),
+    "recurrent": (Recurrent, lambda: [torch.randn(2, 4, 5)]),
+    "mixture": (Mixture, lambda: [torch.randn(12, 16)]),
 }

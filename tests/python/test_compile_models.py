@@ -4,7 +4,7 @@ import os
 
 import pytest
 import torch
-from compiled_models import MODELS, Llama
+from compiled_models import MODELS, TRACED, Llama
 from compiling import compiled, total, trains_as_eager
 from helpers import assert_same, output_of
 
@@ -19,20 +19,27 @@ TOLERANCES = {
     torch.float32: {"rtol": 1e-3, "atol": 1e-4},
     torch.bfloat16: {"rtol": 6e-2, "atol": 6e-2},
 }
-KINDS = [
-    pytest.param(name, dtype, marks=[] if (name, dtype) in FEW else [SWEEP], id=f"{name}-{dtype}")
-    for FEW in [{("residual", torch.float32), ("llama", torch.bfloat16)}]
-    for name in MODELS
-    for dtype in TOLERANCES
-]
+
+
+def kinds(few):
+    """Every model with every dtype; those that are not among the few only in test-full."""
+    return [
+        pytest.param(name, dtype, marks=[] if (name, dtype) in few else [SWEEP])
+        for name in MODELS
+        for dtype in TOLERANCES
+    ]
 
 
 @pytest.fixture(autouse=True)
 def compiling(compiling_afresh):
-    pass
+    with torch._dynamo.config.patch(TRACED):
+        yield
 
 
-@pytest.mark.parametrize(("name", "dtype"), KINDS)
+FEW = {("residual", torch.float32), ("llama", torch.bfloat16), ("mixture", torch.float32)}
+
+
+@pytest.mark.parametrize(("name", "dtype"), kinds(FEW))
 def test_twenty_steps_of_a_model_are_as_eager(device, name, dtype):
     make, inputs = MODELS[name]
     model, given = trains_as_eager(make, inputs(), device, dtype, **TOLERANCES[dtype])
@@ -62,8 +69,7 @@ def generate(model, call, device, length=6):
 
 
 @torch.no_grad()
-def test_a_decoder_generates_as_in_eager_and_writes_its_cache_in_place(device):
-    model = Llama().to(device)
+def generates_as_eager(model, device):
     expected = generate(model, model, device)
     actual = generate(model, compiled(model), device)
     assert_same(actual, expected, rtol=1e-4, atol=1e-5)
@@ -74,53 +80,86 @@ def test_a_decoder_generates_as_in_eager_and_writes_its_cache_in_place(device):
     assert any(place >= 0 for place in updates), "the cache is copied"
 
 
+def test_a_decoder_generates_as_in_eager_and_writes_its_cache_in_place(device):
+    generates_as_eager(Llama().to(device), device)
+
+
+# ---- a compiler of whole models, in a process of its own ----
+
 WHOLE = """
 import torchplug.compile
-from compiled_models import MODELS
+from compiled_models import MODELS, TRACED
 torch.manual_seed(0)
-for name, (make, inputs) in MODELS.items():
-    model = make().to(device)
-    report = torchplug.compile.explain(model, *(x.to(device) for x in inputs()))
-    for graph in report.graphs:
-        print(name, graph.kind, round(graph.share, 3), len(graph.groups))
+with torch._dynamo.config.patch(TRACED):
+    for name, (make, inputs) in MODELS.items():
+        report = torchplug.compile.explain(make().to(device), *(x.to(device) for x in inputs()))
+        for graph in report.graphs:
+            declined = sum(len(group.declined) for group in graph.groups)
+            print(name, graph.kind, round(graph.share, 3), len(graph.groups), declined)
 """
 
 
-def test_a_compiler_of_whole_models_gets_nearly_all_nodes_in_two_groups(device):
-    lines = output_of(WHOLE, device, TORCHPLUG_SIM_COMPILER="whole").splitlines()
-    assert len(lines) == 2 * len(MODELS)
-    for line in lines:
-        _, _, share, groups = line.split()
-        assert float(share) >= 0.95, line
-        assert int(groups) <= 2, line
+@pytest.fixture(scope="module")
+def shares(device, engine_directory):
+    """Of each model: for each graph the share of nodes in groups, how many these are, how many were declined."""
+    env = {"TORCHPLUG_SIM_COMPILER": "whole", "TORCHPLUG_CACHE_DIR": engine_directory}
+    found = {}
+    for line in output_of(WHOLE, device, **env).splitlines():
+        name, _, *numbers = line.split()
+        found.setdefault(name, []).append([float(number) for number in numbers])
+    return found
+
+
+# Sizes that depend on data stay outside, with all that has them.
+OPEN_SIZES = pytest.mark.xfail(strict=True, reason="what nonzero gives is no input of an engine")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[OPEN_SIZES] * (name == "mixture")) for name in MODELS]
+)
+def test_a_compiler_of_whole_models_gets_nearly_all_nodes_in_two_groups(shares, name):
+    assert len(shares[name]) == 2, "forward and backward"
+    for share, groups, declined in shares[name]:
+        assert share >= 0.95
+        assert groups <= 2
+        assert declined == 0
 
 
 WHOLE_STEPS = """
-from compiled_models import MODELS
+from compiled_models import MODELS, TRACED
 from compiling import trains_as_eager
 from torchplug.compile import _backend, _graph
 _backend.programs = []
 make, inputs = MODELS[sys.argv[2]]
-trains_as_eager(make, inputs(), device, steps=5, rtol=1e-3, atol=1e-4)
+dtype = getattr(torch, sys.argv[3])
+tolerance = float(sys.argv[4])
+with torch._dynamo.config.patch(TRACED):
+    trains_as_eager(make, inputs(), device, dtype, int(sys.argv[5]), rtol=tolerance, atol=tolerance / 4)
 """
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "residual",
-        pytest.param("bert", marks=SWEEP),
-        pytest.param("unet", marks=SWEEP),
-        pytest.param(
-            "llama",
-            marks=[
-                SWEEP,
-                pytest.mark.xfail(
-                    strict=True, reason="sim's attention takes as many heads of k as of q"
-                ),
-            ],
-        ),
-    ],
-)
-def test_a_model_that_is_compiled_whole_trains_as_eager(device, name):
-    output_of(WHOLE_STEPS, device, name, TORCHPLUG_SIM_COMPILER="whole")
+@pytest.mark.parametrize(("name", "dtype"), kinds({("residual", torch.float32)}))
+def test_a_model_that_is_compiled_whole_trains_as_eager(device, name, dtype):
+    tolerance = TOLERANCES[dtype]["rtol"]
+    output_of(
+        WHOLE_STEPS,
+        device,
+        name,
+        str(dtype).removeprefix("torch."),
+        tolerance,
+        20,
+        TORCHPLUG_SIM_COMPILER="whole",
+    )
+
+
+WHOLE_DECODER = """
+from compiled_models import Llama
+from test_compile_models import generates_as_eager
+from torchplug.compile import _backend
+_backend.programs = []
+generates_as_eager(Llama().to(device), device)
+"""
+
+
+def test_a_decoder_that_is_compiled_whole_generates_as_in_eager(device):
+    output_of(WHOLE_DECODER, device, TORCHPLUG_SIM_COMPILER="whole")

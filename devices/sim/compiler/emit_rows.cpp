@@ -42,7 +42,7 @@ class RowsEmitter : NestWriter {
         folded_in_[item.stage.buffer] = step.pass;
         row_values_[item.stage.buffer] = "r" + std::to_string(item.stage.buffer);
       } else if (!item.stage.is_part) {
-        values[item.stage.buffer] = step.stage.value;
+        values[item.stage.buffer] = as_others_see_it(step.stage);
       }
       passes_ = std::max(passes_, step.pass + 1);
       steps_.push_back(std::move(step));
@@ -51,6 +51,15 @@ class RowsEmitter : NestWriter {
     for (Step& step : steps_) {
       if (buffer(step.stage.buffer).overwritten >= 0) step.pass = passes_ - 1;
     }
+  }
+
+  // What other nests read from memory is here too rounded to the 16 bits that lie there.
+  const Expr* as_others_see_it(const Stage& stage) {
+    const Schedule::Life& life = schedule_.lives[static_cast<std::size_t>(stage.buffer)];
+    const Type memory = buffer(stage.buffer).type;
+    if (life.first == life.last || computed(memory) == memory) return stage.value;
+    const char* const text = memory == Type::kBF16 ? "of_bf16(to_bf16($0))" : "of_f16(to_f16($0))";
+    return program_.pool.apply(text, computed(memory), {stage.value}, 4);
   }
 
   // Values that cost much and that two passes need lie in a row between these.

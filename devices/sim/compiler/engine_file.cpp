@@ -70,7 +70,9 @@ std::vector<char> pack(const EngineParts& parts) {
   put_bytes(body, parts.source.data(), parts.source.size());
   put_number(body, parts.checks.size());
   for (const std::string& check : parts.checks) put_bytes(body, check.data(), check.size());
-  std::vector<char> all(kMagic.begin(), kMagic.end());
+  std::vector<char> all;
+  all.reserve(kMagic.size() + sizeof(std::uint64_t) + body.size());
+  all.assign(kMagic.begin(), kMagic.end());
   put_number(all, digest(body.data(), body.size()));
   all.insert(all.end(), body.begin(), body.end());
   return all;

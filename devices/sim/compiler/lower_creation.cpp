@@ -11,14 +11,14 @@ void fill(Node& n, const Tensor& number) { n.set(n.b.expand(number, n.shape()));
 
 void zeros(Node& n) { fill(n, n.b.number(0, n.type())); }
 void ones(Node& n) { fill(n, n.b.number(1, n.type())); }
-void first_number(Node& n) { fill(n, n.operand(0, n.type())); }
-void second_number(Node& n) { fill(n, n.operand(1, n.type())); }
-void third_number(Node& n) { fill(n, n.operand(2, n.type())); }
+void first_number(Node& n) { fill(n, n.rounded(0, n.type())); }
+void second_number(Node& n) { fill(n, n.rounded(1, n.type())); }
+void third_number(Node& n) { fill(n, n.rounded(2, n.type())); }
 
 // start + i step: whole numbers exactly, others in float64, as PyTorch does.
 void count_up(Node& n, const Tensor& start, const Tensor& step, Type type) {
   const Tensor place = n.b.widen(n.b.position(n.shape(), 0), type);
-  n.set(n.b.add(n.b.expand(start, n.shape()), n.b.mul(place, step)));
+  n.set_rounded(n.b.add(n.b.expand(start, n.shape()), n.b.mul(place, step)));
 }
 
 Type counted_in(const Node& n) { return is_real(n.type()) ? Type::kF64 : Type::kI64; }

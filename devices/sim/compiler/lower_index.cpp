@@ -146,7 +146,7 @@ void scatter_into(Node& n, const Tensor& values, bool accumulates, const char* w
   put(n, self, along_dim(n, self, index, dim, index.sizes, what), part, accumulates);
 }
 
-void scatter(Node& n) { scatter_into(n, n.operand(3, n.type()), false, "scatter"); }
+void scatter(Node& n) { scatter_into(n, n.rounded(3, n.type()), false, "scatter"); }
 void scatter_add(Node& n) { scatter_into(n, n.operand(3, n.type()), true, "scatter_add"); }
 
 void index_into(Node& n, const Tensor& source, bool accumulates, const char* what) {
@@ -179,7 +179,7 @@ void embedding_backward(Node& n) {
 
 void masked_fill(Node& n) {
   n.set(n.b.apply("($0 ? $1 : $2)", n.type(),
-                  {n.operand(1, Type::kBool), n.operand(2, n.type()), n.operand(0, n.type())}));
+                  {n.operand(1, Type::kBool), n.rounded(2, n.type()), n.operand(0, n.type())}));
 }
 
 constexpr Operator kIndexing[] = {

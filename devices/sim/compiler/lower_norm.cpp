@@ -208,7 +208,7 @@ void group_norm(Node& n) {
   const Grouping g = grouping(n, 3);
   const Tensor self = n.b.reshape(n.widened(0), g.sizes);
   const Moments m = moments(n, self, {2, 3}, n.real(7));
-  n.set(n.b.reshape(scaled(n, normalised(n, self, m.mean, m.rstd), 1, 2, g.per_channel), n.shape()));
+  set_reshaped(n, scaled(n, normalised(n, self, m.mean, m.rstd), 1, 2, g.per_channel), 0);
   set_reshaped(n, m.mean, 1);
   set_reshaped(n, m.rstd, 2);
 }

@@ -28,7 +28,7 @@ Type common_type(const Node& n) {
 
 void comparison(Node& n) {
   const Type type = common_type(n);
-  n.set(n.b.apply(n.op().text, Type::kBool, {n.operand(0, type), n.operand(1, type)}));
+  n.set(n.b.apply(n.op().text, Type::kBool, {n.operand(0, type), n.rounded(1, type)}));
 }
 
 void logical(Node& n) {
@@ -113,18 +113,18 @@ void where(Node& n) {
 
 void clamp(Node& n) {
   Tensor made = n.operand(0, n.type());
-  if (n.is_given(1)) made = n.b.apply("x_max($0, $1)", n.type(), {made, n.operand(1, n.type())});
-  if (n.is_given(2)) made = n.b.apply("x_min($0, $1)", n.type(), {made, n.operand(2, n.type())});
+  if (n.is_given(1)) made = n.b.apply("x_max($0, $1)", n.type(), {made, n.rounded(1, n.type())});
+  if (n.is_given(2)) made = n.b.apply("x_min($0, $1)", n.type(), {made, n.rounded(2, n.type())});
   n.set(made);
 }
 
 void clamp_max(Node& n) {
-  n.set(n.b.apply("x_min($0, $1)", n.type(), {n.operand(0, n.type()), n.operand(1, n.type())}));
+  n.set(n.b.apply("x_min($0, $1)", n.type(), {n.operand(0, n.type()), n.rounded(1, n.type())}));
 }
 
 void threshold_backward(Node& n) {
   const Type type = n.type();
-  n.set(n.b.apply("($1 <= $2 ? 0 : $0)", type, {n.operand(0, type), n.operand(1, type), n.operand(2, type)}));
+  n.set(n.b.apply("($1 <= $2 ? 0 : $0)", type, {n.operand(0, type), n.operand(1, type), n.rounded(2, type)}));
 }
 
 void gelu(Node& n) {

@@ -189,18 +189,52 @@ void convolution_backward(Node& n) {
 
 // ---- Attention. ----
 
+// Where several heads of queries share one of keys, queries are [..., heads of keys, group, T, D], and keys
+// and values [..., heads of keys, 1, S, D].
 struct Attention {
   Tensor query, key, value;
   double scale;
+  std::int64_t group;  // heads of queries for each of keys
 };
 
+std::int64_t group_of(const Tensor& query, const Tensor& key, const Tensor& value) {
+  if (query.rank() < 3) return 1;
+  const std::size_t heads = query.rank() - 3;
+  if (query.sizes[heads] == key.sizes[heads] && query.sizes[heads] == value.sizes[heads]) return 1;
+  const auto queries = query.sizes[heads].number(), keys = key.sizes[heads].number();
+  const bool is_whole =
+      queries && keys && *keys != 0 && *queries % *keys == 0 && key.sizes[heads] == value.sizes[heads];
+  if (!is_whole)
+    fail(PLUG_UNSUPPORTED,
+         "Attention whose heads of queries are no fixed multiple of those of keys and values "
+         "is not compiled.");
+  return *queries / *keys;
+}
+
+// The dim `heads` as two: heads of keys, and place in the group.
+Tensor by_group(Node& n, const Tensor& self, std::size_t heads, std::int64_t group) {
+  if (group == 1) return self;
+  if (self.sizes[heads].is(1)) return n.b.unsqueeze(self, heads + 1);  // the same for all heads
+  return grouped(n, self, heads, *self.sizes[heads].number() / group);
+}
+
+// Back again: of the shape of a result.
+void set_by_head(Node& n, const Tensor& self, const Attention& a, std::size_t result) {
+  if (n.is_wanted(result)) n.set(a.group == 1 ? self : n.b.reshape(self, n.shape(result)), result);
+}
+
 Attention read_attention(Node& n, std::size_t first, std::size_t scale) {
-  const Tensor query = cheap(n, n.widened(first));
+  const Tensor query = cheap(n, n.widened(first)), key = cheap(n, n.widened(first + 1)),
+               value = cheap(n, n.widened(first + 2));
   const auto width = query.sizes.back().number();
   if (!n.is_given(scale) && !width)
     fail(PLUG_UNSUPPORTED, "Attention over heads whose width is not fixed is not compiled.");
-  return {query, cheap(n, n.widened(first + 1)), cheap(n, n.widened(first + 2)),
-          n.is_given(scale) ? n.real(scale) : 1 / std::sqrt(static_cast<double>(*width))};
+  const double factor = n.is_given(scale) ? n.real(scale) : 1 / std::sqrt(static_cast<double>(*width));
+  const std::int64_t group = group_of(query, key, value);
+  if (group == 1) return {query, key, value, factor, group};
+  const std::size_t heads = query.rank() - 3;
+  return {by_group(n, query, heads, group), n.b.unsqueeze(key, heads + 1), n.b.unsqueeze(value, heads + 1),
+          factor, group};
 }
 
 // Scaled products of queries and keys, with what must not be seen at minus infinity.
@@ -213,7 +247,8 @@ Tensor scores(Node& n, const Attention& a, std::size_t causal, std::size_t mask)
                      {made, n.b.position(made.sizes, rank - 1), n.b.position(made.sizes, rank - 2)}, 2);
   }
   if (!n.is_given(mask)) return made;
-  const Tensor given = n.tensor(mask);
+  Tensor given = n.tensor(mask);
+  if (given.rank() >= 3) given = by_group(n, given, given.rank() - 3, a.group);
   if (given.type == Type::kBool) return n.b.apply("($1 ? $0 : -__builtin_inff())", type, {made, given});
   return n.b.add(made, n.b.widen(given, type));
 }
@@ -222,12 +257,15 @@ struct Weights {
   Tensor weights, logsumexp;
 };
 
+// Who sees nothing gets 0.
 Weights softmax_of(Node& n, const Tensor& scores) {
   const std::size_t last = scores.rank() - 1;
   const Type type = scores.type;
-  const Tensor most = n.b.reduce(Fold::kMost, scores, {last}, true, type);
+  const Tensor found = n.b.reduce(Fold::kMost, scores, {last}, true, type);
+  const Tensor most = n.b.apply("($0 == -__builtin_inff() ? 0 : $0)", type, {found});
   const Tensor powers = n.b.apply("x_exp_down($0)", type, {n.b.sub(scores, most)}, 12);
-  const Tensor sum = n.b.reduce(Fold::kSum, powers, {last}, true, type);
+  const Tensor total = n.b.reduce(Fold::kSum, powers, {last}, true, type);
+  const Tensor sum = n.b.apply("($0 == 0 ? 1 : $0)", type, {total});
   return {n.b.div(powers, sum), n.b.add(most, n.b.apply("x_log($0)", type, {sum}, 14))};
 }
 
@@ -239,32 +277,39 @@ void flash_attention(Node& n) {
   refuse_dropout(n, 3);
   const Attention a = read_attention(n, 0, 6);
   const Weights w = softmax_of(n, scores(n, a, 4, 5));
-  n.set(matmul(n, w.weights, a.value));
+  set_by_head(n, matmul(n, w.weights, a.value), a, 0);
   if (n.is_wanted(1)) n.set(n.b.reshape(w.logsumexp, n.shape(1)), 1);
 }
 
 void attention(Node& n) {
   refuse_dropout(n, 4);
-  if (n.flag(7)) fail(PLUG_UNSUPPORTED, "Attention with grouped queries is not compiled.");
   const Attention a = read_attention(n, 0, 6);
-  n.set(matmul(n, softmax_of(n, scores(n, a, 5, 3)).weights, a.value));
+  set_by_head(n, matmul(n, softmax_of(n, scores(n, a, 5, 3)).weights, a.value), a, 0);
+}
+
+// Of each head of keys, what the queries that share it have.
+Tensor summed_by_group(Node& n, const Tensor& self, const Attention& a) {
+  if (a.group == 1) return self;
+  return n.b.reduce(Fold::kSum, self, {self.rank() - 3}, false, self.type);
 }
 
 void flash_attention_backward(Node& n) {
   refuse_dropout(n, 6);
-  const Tensor grad = cheap(n, n.widened(0));
   const Attention a = read_attention(n, 1, 9);
   const Type type = a.query.type;
-  const Tensor out = n.widened(4), logsumexp = n.b.unsqueeze(n.widened(5, type), grad.rank() - 1);
+  const std::size_t heads = n.tensor(0).rank() - 3;
+  const Tensor grad = by_group(n, cheap(n, n.widened(0)), heads, a.group);
+  const Tensor out = by_group(n, n.widened(4), heads, a.group);
+  const Tensor logsumexp = n.b.unsqueeze(by_group(n, n.widened(5, type), heads, a.group), grad.rank() - 1);
   const Tensor weights =
       n.b.realised(n.b.apply("x_exp($0)", type, {n.b.sub(scores(n, a, 7, 8), logsumexp)}, 12));
   const Tensor sums = n.b.reduce(Fold::kSum, n.b.mul(grad, out), {grad.rank() - 1}, true, type);
   const Tensor above = matmul(n, grad, swapped(n, a.value));
   const Tensor inner = n.b.mul(n.b.mul(weights, n.b.sub(above, sums)), n.b.number(a.scale, type));
   const Tensor slope = n.b.realised(inner);
-  if (n.is_wanted(0)) n.set(matmul(n, slope, a.key), 0);
-  if (n.is_wanted(1)) n.set(matmul(n, swapped(n, slope), a.query), 1);
-  if (n.is_wanted(2)) n.set(matmul(n, swapped(n, weights), grad), 2);
+  if (n.is_wanted(0)) set_by_head(n, matmul(n, slope, a.key), a, 0);
+  if (n.is_wanted(1)) n.set(summed_by_group(n, matmul(n, swapped(n, slope), a.query), a), 1);
+  if (n.is_wanted(2)) n.set(summed_by_group(n, matmul(n, swapped(n, weights), grad), a), 2);
 }
 
 constexpr Operator whole(const char* schema, void (*lower)(Node&)) {

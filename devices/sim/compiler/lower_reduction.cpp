@@ -65,7 +65,7 @@ void extreme_with_index(Node& n, Fold how) {
   }
   const std::size_t dim = n.dim(1, self.rank());
   const Tensor found = n.b.reduce(how, self, {dim}, true, self.type);
-  n.set(n.b.reshape(found, n.shape(0)), 0);
+  if (n.is_wanted(0)) n.set(n.b.reshape(found, n.shape(0)), 0);
   if (n.is_wanted(1)) n.set(index_of(n, self, found, dim, n.flag(2)), 1);
 }
 

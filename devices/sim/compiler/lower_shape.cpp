@@ -141,7 +141,7 @@ void select_scatter(Node& n) {
 void constant_pad(Node& n) {
   Tensor self = n.tensor(0);
   const std::vector<std::int64_t> pads = n.integers(1);
-  const Tensor filling = n.is_given(2) ? n.operand(2, n.type()) : n.b.number(0, n.type());
+  const Tensor filling = n.is_given(2) ? n.rounded(2, n.type()) : n.b.number(0, n.type());
   const int buffer = copy_for_part(n, filling);
   Affine place{0, n.b.program().buffers[static_cast<std::size_t>(buffer)].strides};
   for (std::size_t p = 0; p + 1 < pads.size(); p += 2) {

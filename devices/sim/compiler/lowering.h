@@ -31,6 +31,8 @@ class Node {
   std::vector<std::optional<Tensor>> tensors(std::size_t arg) const;
   // A Scalar, or a tensor, as a tensor of the type.
   Tensor operand(std::size_t arg, Type type) const;
+  // The same where PyTorch brings a Scalar into the tensor's type first: rounded to 16 bits.
+  Tensor rounded(std::size_t arg, Type type) const;
   double real(std::size_t arg) const;
   std::int64_t integer(std::size_t arg) const;
   // Whether a Scalar is given as one with a fraction; of a tensor, whether it holds such.

@@ -55,6 +55,12 @@ Tensor Node::operand(std::size_t index, Type type) const {
   }
 }
 
+Tensor Node::rounded(std::size_t index, Type type) const {
+  const Tensor made = operand(index, type);
+  if (arg(index).tag == PLUG_VALUE_REF) return made;
+  return b.convert({computed(type), made.sizes, made.expr}, type);
+}
+
 double Node::real(std::size_t index) const {
   const plug_value& given = arg(index);
   if (given.tag == PLUG_VALUE_FLOAT) return given.as.f;
@@ -144,6 +150,8 @@ bool Node::is_wanted(std::size_t result) const {
 }
 
 const plug_graph_value& Node::declared(std::size_t result) const {
+  if (!is_wanted(result))
+    fail(PLUG_INTERNAL, op_.schema, " is asked about result ", result, ", which is not there.");
   return *graph_.values[node_.results[result]];
 }
 

@@ -157,13 +157,10 @@ INLINE Exp exp_parts_(float x) {
   return e.p * float_((uint32_t)(half + 127) << 23) * float_((uint32_t)(whole - half + 127) << 23);
 }
 )" SIM_LIBM_F64(exp)},
-    // For what is not above 0: a power of two is added to the exponent, and the rest of a very small one
-    // follows.
+    // For what is not above 0: the factors 2^(n + 63) and 2^-63 are normal numbers.
     {"x_exp_down(", R"(INLINE float x_exp_down(float x) {
   const Exp e = exp_parts_(x < -104.0f ? -104.0f : x);
-  const bool is_low = x < -44.0f;
-  const float y = float_(bits_(e.p) + ((is_low ? e.n + 64u : e.n) << 23));
-  return is_low ? y * 0x1p-64f : y;
+  return e.p * float_((e.n + 190u) << 23) * 0x1p-63f;
 }
 INLINE double x_exp_down(double x) { return __builtin_exp(x); }
 )"},
@@ -255,9 +252,36 @@ INLINE double x_sigmoid(double x) {
   return y * (1 + x * (1 - y));
 }
 )"},
-    {"x_gelu(",
-     "template <class T> INLINE T x_gelu(T x) { return x * (T)0.5 * (1 + x_erf(x * "
-     "(T)0.70710678118654752440)); }\n"},
+    // x times what a normal number is below -|x|, which is exp(-x x / 2) q(|x|), subtracted from x above 0:
+    // with the digits that 1 + erf(x) has lost. Below -16 it is 0, and NaN of minus infinity, as PyTorch's
+    // formula has it.
+    {"x_gelu(", R"(INLINE float x_gelu(float x) {
+  const float low = x < -16.0f ? -16.0f : x, kept = low > 16.0f ? 16.0f : low, size = __builtin_fabsf(kept);
+  const float t = 1.0f / (size + 2.0f), u = (size - 2.0f) * t;
+  float q = fma_(u, -8.4395775e-05f, 1.94697095e-05f);
+  q = fma_(q, u, 0.000732022687f);
+  q = fma_(q, u, 0.000898370519f);
+  q = fma_(q, u, -0.0018926356f);
+  q = fma_(q, u, -0.00675751269f);
+  q = fma_(q, u, -0.00048318287f);
+  q = fma_(q, u, 0.0367225222f);
+  q = fma_(q, u, 0.0287984181f);
+  q = fma_(q, u, -0.331404597f);
+  q = fma_(q, u, 0.672407985f);
+  const float square = size * size, rest = fma_(size, size, -square), power = -0.5f * square;
+  const float shifted = fma_(power, 1.44269504f, 12582912.0f), n = shifted - 12582912.0f;
+  const float r = fma_(rest, -0.5f, fma_(n, -1.42860677e-6f, fma_(n, -0.693145752f, power)));
+  float p = fma_(r, 1.39372167e-3f, 8.36553704e-3f);
+  p = fma_(p, r, 4.16664295e-2f);
+  p = fma_(p, r, 1.66665629e-1f);
+  p = fma_(p, r, 0.5f);
+  p = fma_(p, r * r, r);
+  const float v = kept * (q * t);
+  const float y = fma_(v, p, v) * float_((bits_(shifted) + 190u) << 23) * 0x1p-63f;
+  return x < -16.0f ? x * 0.0f : x > 0.0f ? x - y : y;
+}
+INLINE double x_gelu(double x) { return x * 0.5 * __builtin_erfc(x * -0.70710678118654752440); }
+)"},
     {"x_gelu_slope(", R"(template <class T> INLINE T x_gelu_slope(T x) {
   const T cdf = (T)0.5 * (1 + x_erf(x * (T)0.70710678118654752440));
   return cdf + x * x_exp_down(x * x * (T)-0.5) * (T)0.39894228040143267794;

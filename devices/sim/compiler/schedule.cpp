@@ -187,7 +187,7 @@ class Scheduler {
         const bool is_read = touches(stage, other.buffer, false);
         const bool is_written_again = other.buffer == stage.buffer;
         const bool is_spoilt = overwritten >= 0 && touches(other, overwritten, false);
-        if (is_read) earliest = n;
+        if (is_read) earliest = std::max(earliest, n);
         if (is_written_again) earliest = std::max(earliest, other.is_part && stage.is_part ? n : n + 1);
         if (is_spoilt) earliest = std::max(earliest, n + 1);
       }

@@ -8,15 +8,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "error.h"
+#include "torchplug/plug.hpp"
 
 extern char** environ;
 
@@ -76,21 +79,30 @@ std::vector<std::string> words(std::string_view text) {
   return made;
 }
 
+// Nothing can be compiled: the user is told once, and operators run one by one.
+[[noreturn]] void lack_compiler(const std::string& why) {
+  static std::once_flag told;
+  std::call_once(told, [&] {
+    constexpr std::int32_t kWarning = 2;
+    plug::host->log(plug::host, kWarning, (why + " Until then operators run one by one.").c_str());
+  });
+  fail(PLUG_UNSUPPORTED, why);
+}
+
 std::vector<std::string> find_compiler() {
   const char* const chosen = std::getenv("CXX");
   std::vector<std::string> command = words(chosen != nullptr ? chosen : "");
   if (!command.empty()) {
     command[0] = find_program(command[0]);
     if (!command[0].empty()) return command;
-    fail(PLUG_UNSUPPORTED, "The C++ compiler that CXX names, ", chosen,
-         ", is not there: install it, or set CXX to another.");
+    lack_compiler(std::string("The C++ compiler that CXX names, ") + chosen +
+                  ", is not there: install it, or set CXX to another.");
   }
   for (const char* name : {"c++", "g++", "clang++"}) {
     const std::string found = find_program(name);
     if (!found.empty()) return {found};
   }
-  fail(PLUG_UNSUPPORTED,
-       "No C++ compiler (c++, g++ or clang++) is in PATH, and CXX names none: install one.");
+  lack_compiler("No C++ compiler (c++, g++ or clang++) is in PATH, and CXX names none: install one.");
 }
 
 // A child process and the group of all that it starts.
@@ -123,8 +135,8 @@ class Child {
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (error != 0)
-      fail(PLUG_UNSUPPORTED, "The C++ compiler ", command[0], " could not be started: ", std::strerror(error),
-           ".");
+      lack_compiler("The C++ compiler " + command[0] + " could not be started: " + std::strerror(error) +
+                    ". Set CXX to another.");
   }
   ~Child() {
     if (ended_) return;
@@ -146,6 +158,8 @@ class Child {
     return ended_;
   }
   bool succeeded() const { return WIFEXITED(status_) && WEXITSTATUS(status_) == 0; }
+  // That ended it, or 0.
+  int signal() const { return WIFSIGNALED(status_) ? WTERMSIG(status_) : 0; }
 
  private:
   pid_t pid_ = 0;
@@ -153,14 +167,27 @@ class Child {
   bool ended_ = false;
 };
 
-std::string first_lines(const std::string& path) {
-  constexpr std::size_t kMost = 600;
+// The first line of what was printed that speaks of an error, or else the first of all.
+std::string first_line(const std::string& path) {
+  constexpr std::size_t kMost = 300;
   const std::vector<char> bytes = read_file(path);
-  std::string text(bytes.begin(), bytes.end());
+  std::string_view text(bytes.data(), bytes.size());
   const auto at = text.find("error");
-  if (at != std::string::npos)
-    text = text.substr(text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1);
-  return text.substr(0, kMost);
+  const auto before = at == std::string_view::npos ? at : text.rfind('\n', at);
+  if (before != std::string_view::npos) text.remove_prefix(before + 1);
+  return std::string(text.substr(0, std::min(text.find('\n'), kMost)));
+}
+
+// Says why there is no library.
+[[noreturn]] void blame(const std::string& compiler, const Child& child, const std::string& messages) {
+  const std::string line = first_line(messages);
+  if (child.signal() != 0) {
+    fail(PLUG_INTERNAL, "The C++ compiler ", compiler, " crashed with signal ", child.signal(),
+         line.empty() ? "." : ": " + line);
+  }
+  if (line.empty())
+    lack_compiler("The C++ compiler " + compiler + " fails and does not say why: set CXX to another.");
+  fail(PLUG_INTERNAL, "The C++ compiler ", compiler, " refuses the source: ", line);
 }
 
 std::string ask_version(const std::vector<std::string>& compiler) {
@@ -254,10 +281,7 @@ std::vector<char> build_library(const std::string& source, const Progress& progr
   }
   std::vector<char> library;
   if (child.succeeded()) library = read_file(directory.file("engine.so"));
-  if (library.empty()) {
-    fail(PLUG_INTERNAL, "The C++ compiler ", command[0],
-         " refuses the source: ", first_lines(directory.file("messages")));
-  }
+  if (library.empty()) blame(command[0], child, directory.file("messages"));
   return library;
 }
 

@@ -13,8 +13,9 @@ const std::string& build_identity();
 // Gives whether to stop.
 using Progress = std::function<bool(double done)>;
 
-// The bytes of a shared library. Fails with PLUG_UNSUPPORTED where there is no compiler, PLUG_TIMEOUT where
-// `progress` says stop, PLUG_INTERNAL with the compiler's words where it refuses the source.
+// The bytes of a shared library. Fails with PLUG_UNSUPPORTED where there is no compiler that works, which is
+// logged once, PLUG_TIMEOUT where `progress` says stop, PLUG_INTERNAL with the first line of the compiler's
+// words where it refuses the source or crashes.
 std::vector<char> build_library(const std::string& source, const Progress& progress);
 
 // A directory of this process alone, removed with what is in it.

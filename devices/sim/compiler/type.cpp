@@ -55,6 +55,7 @@ std::string stored(Type type, const std::string& value) {
 }
 
 std::string literal(double number, Type type) {
+  if (type == Type::kBool) return number != 0 ? "true" : "false";
   if (!is_real(type)) return literal(static_cast<std::int64_t>(number), type);
   const bool is_double = type == Type::kF64;
   if (std::isnan(number)) return is_double ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
@@ -73,7 +74,7 @@ std::string literal(double number, Type type) {
 std::string literal(std::int64_t number, Type type) {
   if (is_real(type)) return literal(static_cast<double>(number), type);
   if (type == Type::kBool) return number != 0 ? "true" : "false";
-  if (number == INT64_MIN) return "INT64_MIN";
+  if (number == INT64_MIN) return "(-9223372036854775807L - 1)";
   const std::string text = std::to_string(number) + (type == Type::kI64 ? "L" : "");
   const std::string cast =
       type == Type::kI64 || type == Type::kI32 ? "" : "(" + std::string(value_name(type)) + ")";
