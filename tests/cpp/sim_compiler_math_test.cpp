@@ -302,6 +302,27 @@ TEST(SimCompilerMath, DivisionsOfWholeNumbersDoNotTrap) {
   }
 }
 
+TEST(SimCompilerMath, WholeNumbersHaveNoNegativeZero) {
+  const Content values = {-0.25, -0.0, -1.5, 0.75, -3, 7.9};
+  for (const plug_dtype whole : {PLUG_I64, PLUG_I32}) {
+    for (const plug_dtype real : {PLUG_F32, PLUG_F64, PLUG_BF16}) {
+      Graph g;
+      const int x = g.input(real, {6});
+      const int i = g.node("aten::_to_copy",
+                           {ref(x), dtype_arg(whole), none(), none(), none(), none(), none()}, whole, {6});
+      const int back = g.node("aten::_to_copy",
+                              {ref(i), dtype_arg(real), none(), none(), none(), none(), none()}, real, {6});
+      g.output(g.node("aten::reciprocal", {ref(back)}, real, {6}));
+      const Content got = Compiled(g).run({values}).at(0);
+      const double inf = std::numeric_limits<double>::infinity();
+      EXPECT_EQ(got[0], inf);
+      EXPECT_EQ(got[1], inf);
+      EXPECT_EQ(got[2], -1);
+      EXPECT_EQ(got[3], inf);
+    }
+  }
+}
+
 TEST(SimCompilerMath, ConversionsRoundToTheNearestAndTiesToEven) {
   const Content values = {1, 1.00390625, 1.01171875, 65504, 65519.9, 65520, 1e-8, 6e-8, 3.3e-5, -2.7, 300, 0};
   Graph g;

@@ -132,24 +132,16 @@ from torchplug.compile import _backend, _graph
 _backend.programs = []
 make, inputs = MODELS[sys.argv[2]]
 dtype = getattr(torch, sys.argv[3])
-tolerance = float(sys.argv[4])
+rtol, atol = map(float, sys.argv[4:])
 with torch._dynamo.config.patch(TRACED):
-    trains_as_eager(make, inputs(), device, dtype, int(sys.argv[5]), rtol=tolerance, atol=tolerance / 4)
+    trains_as_eager(make, inputs(), device, dtype, rtol=rtol, atol=atol)
 """
 
 
 @pytest.mark.parametrize(("name", "dtype"), kinds({("residual", torch.float32)}))
 def test_a_model_that_is_compiled_whole_trains_as_eager(device, name, dtype):
-    tolerance = TOLERANCES[dtype]["rtol"]
-    output_of(
-        WHOLE_STEPS,
-        device,
-        name,
-        str(dtype).removeprefix("torch."),
-        tolerance,
-        20,
-        TORCHPLUG_SIM_COMPILER="whole",
-    )
+    short, tolerance = str(dtype).removeprefix("torch."), TOLERANCES[dtype].values()
+    output_of(WHOLE_STEPS, device, name, short, *tolerance, TORCHPLUG_SIM_COMPILER="whole")
 
 
 WHOLE_DECODER = """

@@ -1,6 +1,7 @@
 """torch.compile(backend="torchplug") of random programs: what eager gives, bit for bit where nothing is rounded."""
 
 import os
+import re
 
 import pytest
 import torch
@@ -27,13 +28,17 @@ def on_device(tensor, device):
     )
 
 
-def assert_exact(actual, expected):
-    """The same numbers, NaN where there is NaN, and zeros of the same sign."""
+# Of two zeros PyTorch gives either.
+EXTREMES = re.compile("max|min|clamp|relu|hardtanh")
+
+
+def assert_exact(actual, expected, signs):
+    """The same numbers, NaN where there is NaN, and, where these are known, zeros of the same sign."""
     assert torch.equal(actual.isnan(), expected.isnan())
     if actual.is_floating_point():
         actual, expected = (x.double().nan_to_num(nan=0.0) for x in (actual, expected))
     assert torch.equal(actual, expected)
-    assert torch.equal(actual.signbit(), expected.signbit())
+    assert not signs or torch.equal(actual.signbit(), expected.signbit())
 
 
 def assert_close(actual, expected, reference):
@@ -45,17 +50,17 @@ def assert_close(actual, expected, reference):
     assert torch.equal(actual[~finite].nan_to_num(nan=7.0), expected[~finite].nan_to_num(nan=7.0))
     if finite.any():
         noise = (expected - reference)[finite].abs().nan_to_num(nan=torch.inf).max()
-        most = 16 * (noise + eps * expected[finite].abs().max())
+        most = 16 * (noise + eps * (1 + expected[finite].abs().max()))
         assert (actual - expected)[finite].abs().max() <= most
 
 
-def assert_same_value(value, actual, expected, reference):
+def assert_same_value(value, actual, expected, reference, signs=True):
     assert expected.dtype == DTYPES[value.dtype], value
     assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), value
     actual, expected = actual.cpu(), expected.cpu()
     try:
         if value.exact or not value.is_real:
-            assert_exact(actual, expected)
+            assert_exact(actual, expected, signs)
         else:
             assert_close(actual, expected, reference)
     except AssertionError as error:
@@ -70,10 +75,11 @@ def check(program, device, call, a, b):
     wide = [x.double() if x.is_floating_point() else x.clone() for x in inputs]
     actual, expected = call(*ours), program.function()(*theirs)
     reference = program.function(reference=True)(*wide)
+    signs = not EXTREMES.search(program.source)
     for value, *found in zip(program.results, actual, expected, reference, strict=True):
-        assert_same_value(value, *found)
+        assert_same_value(value, *found, signs)
     for i, found in enumerate(zip(ours, theirs, wide, strict=True)):
-        assert_same_value(program.input_value(i), *found)
+        assert_same_value(program.input_value(i), *found, signs)
 
 
 def run(seed, device):

@@ -29,8 +29,7 @@ Affine unit(std::size_t rank, std::size_t dim) {
 
 std::string conversion(Type from, Type to) {
   if (to == Type::kBool) return "($0 != 0)";
-  if (is_real(from) && !is_real(to) && to != Type::kI64 && to != Type::kI32)
-    return "(" + std::string(value_name(to)) + ")(int64_t)$0";
+  if (is_real(from) && !is_real(to)) return "(" + std::string(value_name(to)) + ")x_whole($0)";
   return "(" + std::string(value_name(to)) + ")$0";
 }
 
