@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "plugin/compiler_calls.h"
 #include "plugin/host.h"
 #include "plugin/runtime.h"
 
@@ -38,13 +39,15 @@ struct Module {
   std::vector<plug_kernel> kernels;
   std::optional<plug_kernel> any;  // for every operator that none of the list has taken
   std::optional<plug_compiler> compiler;
+  CompilerCalls compiler_calls;  // its functions, with the layers around them: what is called
   plug_profiler profiler{};
   std::optional<Autocast> autocast;  // nothing: PyTorch's rules
   const void* (*extension)(const char* name) = nullptr;
 
   // What has been put around it; null: nothing.
   bool is_layered = false;
-  std::vector<std::function<void(plug_kernel&)>> kernel_layers;  // each puts itself around one more kernel
+  // Each puts itself around the kernel of one more engine, which lives for ever.
+  std::vector<std::function<void(plug_kernel&, const EngineKernel&)>> engine_layers;
   std::vector<std::string> layers;  // by name, the outermost first: plugin/layers/layers.h
   std::recursive_mutex* calls_lock = nullptr;
   FaultLayer* faults = nullptr;

@@ -53,15 +53,24 @@ def make(
         module.graph, lambda node: builder.listed(node) is not None and _is_on(node, device)
     )
     built = builder.build(weights)
-    found = built.graph.group(
-        device.index,
-        [(part.may_compile, part.is_view, part.why) for part in built.parts],
-        options.min_nodes,
-    )
+    found = _grouped(built, device, options)
     writer = _Writer(builder, built, options)
     groups = [writer.make_group(nodes) for nodes in _views.place(built, found["groups"])]
     outside = [(part.fx, why) for part, why in zip(built.parts, found["why"], strict=True) if why]
     return Program(writer.write(found["steps"], groups), groups, outside)
+
+
+def _grouped(built: Built, device: torch.device, options: Options) -> dict[str, Any]:
+    """The groups, as the plugin wants them or as the host makes them."""
+    parts = [(part.may_compile, part.is_view, part.why) for part in built.parts]
+    try:
+        return built.graph.group(device.index, parts, options.min_nodes)
+    except (_C.GraphError, RuntimeError) as error:
+        if options.on_error != "eager":
+            raise
+        _warn_of(error)
+        parts = [(False, is_view, why or str(error)) for _, is_view, why in parts]
+        return built.graph.group(device.index, parts, options.min_nodes)
 
 
 def _is_on(node: fx.Node, device: torch.device) -> bool:
@@ -110,6 +119,7 @@ class _Writer:
             self.options.background,
             self.options.directory(),
             strides,
+            self.options.on_error == "eager",
         )
         group = Group(
             _needed([self.built.parts[node].fx for node in nodes], output_nodes),
@@ -170,6 +180,7 @@ class _Writer:
         for node in output.all_input_nodes:
             for view in _graph.views_of(node)[1]:
                 env.pop(view, None)  # made anew: it shares memory with what it is a view of
+        env |= {node: env[node.all_input_nodes[0]] for node in self.built.copies}
         results = self._map(output.args[0], graph, env, numbers)
         for node in self.built.copies:
             if self.built.updates.get(node) not in self.done_updates:
@@ -268,16 +279,12 @@ def _caller(group: Group, options: Options) -> Callable[..., Any]:
     def engine(inputs: list[torch.Tensor], numbers: list[int]) -> Any:
         try:
             outputs = run(inputs, numbers)
-        except RuntimeError as error:
-            if options.on_error != "eager" or not _is_of_compile(error):
+        except _C.CompileError as error:
+            if options.on_error != "eager":
                 raise
             if not warned:
-                import warnings
-
                 warned.append(True)
-                warnings.warn(
-                    f"{str(error).splitlines()[0]} Its operators run one by one.", stacklevel=2
-                )
+                _warn_of(error)
             outputs = None
         return one_by_one(inputs, numbers) if outputs is None else outputs
 
@@ -298,5 +305,9 @@ def _caller(group: Group, options: Options) -> Callable[..., Any]:
     return engine
 
 
-def _is_of_compile(error: RuntimeError) -> bool:
-    return str(error).startswith("compile failed")
+def _warn_of(error: Exception) -> None:
+    import warnings
+
+    sentence = str(error).splitlines()[0]
+    end = "" if sentence.endswith(".") else "."
+    warnings.warn(f"{sentence}{end} Its operators run one by one.", stacklevel=3)

@@ -27,6 +27,23 @@ Affine unit(std::size_t rank, std::size_t dim) {
   return made;
 }
 
+// Whether the elements lie without gaps, in whatever order of dims.
+bool is_dense(const std::vector<Poly>& strides, const Shape& sizes) {
+  std::vector<std::size_t> left;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (!sizes[d].is(1)) left.push_back(d);
+  }
+  Poly expected = 1;
+  while (!left.empty()) {
+    const auto next =
+        std::find_if(left.begin(), left.end(), [&](std::size_t d) { return strides[d] == expected; });
+    if (next == left.end()) return false;
+    expected = expected * sizes[*next];
+    left.erase(next);
+  }
+  return true;
+}
+
 std::string conversion(Type from, Type to) {
   if (to == Type::kBool) return "($0 != 0)";
   if (is_real(from) && !is_real(to) && to != Type::kI64 && to != Type::kI32)
@@ -234,6 +251,38 @@ int Builder::scratch(Type type, const Shape& sizes) {
                               .strides = contiguous(sizes),
                               .elements = product(sizes)});
   return static_cast<int>(program_.buffers.size()) - 1;
+}
+
+// As the base lies, so that what is written can be written into the base itself: see the updates of
+// lowering.cpp.
+Tensor Builder::rewritten(const Tensor& base, Type type, const Shape& sizes, Write write) {
+  const int buffer = scratch(type, sizes);
+  Buffer& made = program_.buffers[static_cast<std::size_t>(buffer)];
+  const Expr& from = *base.expr;
+  if (from.kind == Expr::Kind::kLoad && from.args.empty() && base.sizes == sizes && from.place.offset.is(0)) {
+    const Buffer& held = program_.buffers[static_cast<std::size_t>(from.buffer)];
+    if (held.sizes == sizes && is_dense(held.strides, sizes) && load(from.buffer).expr == base.expr)
+      made.strides = held.strides;
+  }
+  const Affine where{0, made.strides};
+  store(expand(base, sizes), buffer, where, false);
+  write(buffer, where);
+  const Tensor result = load(buffer);
+  rewritten_[result.expr] = {base.expr, std::move(write)};
+  return result;
+}
+
+Tensor Builder::replaced(const Tensor& base, Type type, const Shape& sizes, const Tensor& before,
+                         const Part& part, const Tensor& source) {
+  const auto inner = rewritten_.find(source.expr);
+  if (inner != rewritten_.end() && inner->second.base == before.expr) {
+    return rewritten(base, type, sizes, [write = inner->second.write, part](int buffer, const Affine& where) {
+      write(buffer, part(where));
+    });
+  }
+  return rewritten(base, type, sizes, [this, source, part](int buffer, const Affine& where) {
+    store(source, buffer, part(where), true);
+  });
 }
 
 Tensor Builder::load(int buffer) {
