@@ -49,9 +49,10 @@ auto for_graph(const Graph& graph, const Body& body) {
   } catch (const c10::AcceleratorError&) {
     throw;
   } catch (const c10::Error& error) {
+    std::string text = error.what_without_backtrace();
+    if (text.ends_with('.')) text.pop_back();
     const std::string source = source_of(graph);
-    throw CompileError(
-        say(error.what_without_backtrace(), source.empty() ? "" : " (", source, source.empty() ? "" : ")"));
+    throw CompileError(say(text, source.empty() ? "" : " (" + source + ")", "."));
   }
 }
 

@@ -50,6 +50,7 @@ class Compiler {
   bool saves() const { return calls_.identity != nullptr; }
   std::string identity() const;
   const Module& module() const { return module_; }
+  const plug_compiler& table() const { return table_; }
   DeviceIndex device() const { return device_; }
 
   // The engine, which messages call `name`; or that it was declined. Throws a CompileError for a failure.

@@ -82,6 +82,7 @@ at::Tensor copy_with_strides(const at::Tensor& tensor, at::IntArrayRef strides) 
   return copy;
 }
 
+// Without the backtrace that PyTorch adds.
 std::string text_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -89,6 +90,8 @@ std::string text_of(const std::exception_ptr& error) {
     return known.what_without_backtrace();
   } catch (const std::exception& known) {
     return known.what();
+  } catch (...) {
+    return "an exception of unknown type";
   }
 }
 
@@ -267,8 +270,8 @@ EngineGroup::EnginePtr EngineGroup::load_engine(std::string_view key) {
     try {
       engine = compiler_.load(*loaded.bytes, static_cast<size_t>(graph_.input_count()), name_);
       if (engine == nullptr) why = "the plugin has no use for an engine that it saved";
-    } catch (const std::exception& error) {
-      why = error.what();
+    } catch (...) {
+      why = text_of(std::current_exception());
     }
     if (engine == nullptr) store_->remove(key);
   }
@@ -282,8 +285,8 @@ void EngineGroup::save_engine(std::string_view key, const Engine& engine) {
   std::string why;
   try {
     why = store_->save(key, compiler_.save(engine));
-  } catch (const std::exception& error) {
-    why = error.what();
+  } catch (...) {
+    why = text_of(std::current_exception());
   }
   if (why.empty()) return;
   const std::lock_guard lock(report_lock_);

@@ -39,7 +39,6 @@ struct Module {
   std::vector<plug_kernel> kernels;
   std::optional<plug_kernel> any;  // for every operator that none of the list has taken
   std::optional<plug_compiler> compiler;
-  CompilerCalls compiler_calls;  // its functions, with the layers around them: what is called
   plug_profiler profiler{};
   std::optional<Autocast> autocast;  // nothing: PyTorch's rules
   const void* (*extension)(const char* name) = nullptr;
@@ -52,6 +51,7 @@ struct Module {
   std::recursive_mutex* calls_lock = nullptr;
   FaultLayer* faults = nullptr;
   EmulatedCapture* emulated_capture = nullptr;
+  CompilerCalls compiler_calls;  // the functions of `compiler`, with the layers around them: what is called
 
   bool has_kernels() const { return !kernels.empty() || any; }
   bool has_streams() const { return runtime.has<&plug_runtime::stream_create>(); }

@@ -114,8 +114,8 @@ def test_caches_of_1_and_64_mib_cost_the_same(device, module, write):
     assert costs[0] == costs[1]
     assert costs[0][1] < MIB
     assert [report["engines"] for report in reports()] == [1]
-    symbols = [bound for bound in loops() if "s[" in bound or int(re.sub(r"\D", "", bound)) > 64]
-    assert symbols == [], "a loop goes over the whole cache"
+    long = [b for b in loops() if "s[" in b or any(int(n) > 64 for n in re.findall(r"\d+", b))]
+    assert long == [], "a loop goes over the whole cache"
 
 
 def attention(cache, new):
@@ -185,6 +185,7 @@ def test_a_cache_that_is_another_argument_too_keeps_its_old_content_there(device
     call = compiled(step)
     with torch.no_grad():
         for window in (slice(0, 4), slice(8, 12), slice(2, 6)):
+            torch._dynamo.reset()  # its guards do not see how much two slices overlap
             ours, theirs = copy(cache), copy(cache)
             assert_same(
                 call(ours, ours[:, :, window], new, place),
@@ -214,6 +215,7 @@ def test_an_engine_never_writes_what_it_reads_as_another_argument(device):
 WHOLE = """
 import torchplug.compile
 from test_compile_caches import *
+from torchplug.compile import _backend
 module = torch.get_device_module(device)
 _backend.programs = []
 for write in (index_copied, several_times, row_by_row):

@@ -68,9 +68,12 @@ def _grouped(built: Built, device: torch.device, options: Options) -> dict[str, 
     except (_C.GraphError, RuntimeError) as error:
         if options.on_error != "eager":
             raise
-        _warn_of(error)
-        parts = [(False, is_view, why or str(error)) for _, is_view, why in parts]
-        return built.graph.group(device.index, parts, options.min_nodes)
+        import warnings
+
+        why = str(error).splitlines()[0].removesuffix(".")
+        warnings.warn(f"{why}. Its operators run one by one.", stacklevel=2)
+        none = [(False, part.is_view, part.why or why) for part in built.parts]
+        return built.graph.group(device.index, none, options.min_nodes)
 
 
 def _is_on(node: fx.Node, device: torch.device) -> bool:
@@ -279,12 +282,16 @@ def _caller(group: Group, options: Options) -> Callable[..., Any]:
     def engine(inputs: list[torch.Tensor], numbers: list[int]) -> Any:
         try:
             outputs = run(inputs, numbers)
-        except _C.CompileError as error:
-            if options.on_error != "eager":
+        except RuntimeError as error:
+            if options.on_error != "eager" or not _is_of_compile(error):
                 raise
             if not warned:
+                import warnings
+
                 warned.append(True)
-                _warn_of(error)
+                warnings.warn(
+                    f"{str(error).splitlines()[0]} Its operators run one by one.", stacklevel=2
+                )
             outputs = None
         return one_by_one(inputs, numbers) if outputs is None else outputs
 
@@ -305,9 +312,5 @@ def _caller(group: Group, options: Options) -> Callable[..., Any]:
     return engine
 
 
-def _warn_of(error: Exception) -> None:
-    import warnings
-
-    sentence = str(error).splitlines()[0]
-    end = "" if sentence.endswith(".") else "."
-    warnings.warn(f"{sentence}{end} Its operators run one by one.", stacklevel=3)
+def _is_of_compile(error: RuntimeError) -> bool:
+    return isinstance(error, _C.CompileError)

@@ -27,21 +27,11 @@ Affine unit(std::size_t rank, std::size_t dim) {
   return made;
 }
 
-// Whether the elements lie without gaps, in whatever order of dims.
-bool is_dense(const std::vector<Poly>& strides, const Shape& sizes) {
-  std::vector<std::size_t> left;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (!sizes[d].is(1)) left.push_back(d);
-  }
-  Poly expected = 1;
-  while (!left.empty()) {
-    const auto next =
-        std::find_if(left.begin(), left.end(), [&](std::size_t d) { return strides[d] == expected; });
-    if (next == left.end()) return false;
-    expected = expected * sizes[*next];
-    left.erase(next);
-  }
-  return true;
+// How many elements lie between the first and the last, these included; 0 or less if there are none.
+Poly reach(const Shape& sizes, const std::vector<Poly>& strides) {
+  Poly last = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) last = last + (sizes[d] - Poly(1)) * strides[d];
+  return last + Poly(1);
 }
 
 std::string conversion(Type from, Type to) {
@@ -253,16 +243,18 @@ int Builder::scratch(Type type, const Shape& sizes) {
   return static_cast<int>(program_.buffers.size()) - 1;
 }
 
-// As the base lies, so that what is written can be written into the base itself: see the updates of
+// Of what gets new content it lies as that does, so that the parts can be written there: see the updates of
 // lowering.cpp.
 Tensor Builder::rewritten(const Tensor& base, Type type, const Shape& sizes, Write write) {
   const int buffer = scratch(type, sizes);
   Buffer& made = program_.buffers[static_cast<std::size_t>(buffer)];
-  const Expr& from = *base.expr;
-  if (from.kind == Expr::Kind::kLoad && from.args.empty() && base.sizes == sizes && from.place.offset.is(0)) {
+  if (const Expr& from = *base.expr; from.kind == Expr::Kind::kLoad && from.args.empty()) {
     const Buffer& held = program_.buffers[static_cast<std::size_t>(from.buffer)];
-    if (held.sizes == sizes && is_dense(held.strides, sizes) && load(from.buffer).expr == base.expr)
+    if (held.is_updated && held.sizes == sizes && load(from.buffer).expr == base.expr) {
+      made.is_updated = true;
       made.strides = held.strides;
+      made.elements = reach(sizes, held.strides);
+    }
   }
   const Affine where{0, made.strides};
   store(expand(base, sizes), buffer, where, false);

@@ -43,6 +43,10 @@ class GraphLowering {
     for (std::uint32_t v = 0; v < graph_.value_count; ++v) {
       if ((graph_.values[v]->flags & PLUG_GRAPH_CONSTANT) != 0) add_constant(v);
     }
+    for (std::uint32_t o = 0; o < graph_.output_count; ++o) {
+      if (updated(o) >= 0)
+        program_.buffers[static_cast<std::size_t>(input_buffer(updated(o)))].is_updated = true;
+    }
     count_uses();
     for (std::uint32_t n = 0; n < graph_.node_count; ++n) lower_node(*graph_.nodes[n], whole);
     for (std::uint32_t o = 0; o < graph_.output_count; ++o) {
