@@ -651,7 +651,9 @@ typedef struct plug_node {
   int32_t op;             /* place in `schemas`; -1, in `partition` only: not listed */
   const char *schema;     /* schemas[op]; for -1 as PyTorch prints it */
   const plug_value *args; /* one for each argument of the schema, defaults too */
-  const int32_t *results; /* the value for each return; -1: nobody uses it */
+  const int32_t *results; /* the value for each return; -1: nobody uses it. No return
+                          ** is a list: operators that give Tensor[] are taken apart
+                          ** or stay outside, listed or not */
   uint32_t arg_count;
   uint32_t result_count;
   const char *source; /* "model.py:31 layers.0.norm", for messages; or NULL */
@@ -676,8 +678,9 @@ typedef struct plug_graph {
   const plug_node *const *nodes;
   const int32_t *inputs;  /* values, in the order of a run's arguments */
   const int32_t *outputs; /* values, in the order of its results */
-  const int32_t *updates; /* for each output, the input it is the new content of, or
-                          ** -1. It IS that argument; nodes mean the old content */
+  const int32_t *updates; /* for each output, the value, an input, that it is the new
+                          ** content of, or -1. It IS that argument, with its strides;
+                          ** nodes that name the input mean the old content */
   uint64_t flags;         /* PLUG_CALL_*, true of every run */
   const void *bytes;      /* all of this in a canonical form, digests in the place of */
   uint64_t byte_count;    /* constants: equal graphs, and only they, have equal bytes */
@@ -717,23 +720,26 @@ typedef struct plug_compiler {
   plug_status (*compile)(const plug_compile *wish, plug_engine *engine);
 
   /* Enqueues the graph as a kernel does its operator. call->user is the engine, args
-  ** are the inputs, then the symbols (PLUG_VALUE_INT), results the outputs; scratch,
-  ** rng and report serve as in kernels. PLUG_UNSUPPORTED: made node by node. */
+  ** are the inputs, then the symbols (PLUG_VALUE_INT), results the outputs; name is
+  ** what the host calls the engine in messages, schema is "engine"; scratch, rng and
+  ** report serve as in kernels. PLUG_UNSUPPORTED: made node by node. */
   plug_kernel_fn run;
   plug_status (*engine_destroy)(int32_t device, plug_engine engine); /* runs are over */
 
   /* ---- Optional, each alone. ----
   ** partition gets the user's whole graph and calls take(context, node, group, why):
   ** nodes of one group >= 0 become one graph, or several if a path between two of them
-  ** leaves it; -1 is not compiled (why, or NULL). Absent: what is listed is grouped. */
+  ** leaves it; -1 is not compiled (why, or NULL). Absent or unsupported: the host groups
+  ** what is listed. */
   plug_status (*partition)(int32_t device, const plug_graph *graph,
                            void (*take)(void *context, uint32_t node, int32_t group,
                                         const char *why),
                            void *context);
   plug_status (*engine_info)(int32_t device, plug_engine engine, plug_engine_info *info);
 
-  /* Like run, with no results: the packed weights that are new or have changed, ndim
-  ** -1 for the rest; runs do not look at those arguments. Absent: none is packed. */
+  /* Like run, with the inputs alone and no results: the packed weights that are new or
+  ** have changed, ndim -1 for the rest; runs do not look at those arguments. Runs and
+  ** packings of an engine that packs do not overlap. Absent: none is packed. */
   plug_kernel_fn engine_pack;
 
   /* ---- Engines on disk: all or none. Absent: every process compiles anew. ----

@@ -5,7 +5,10 @@
 #include <mutex>
 
 #include "base/immortal.h"
+#include "compile/compile_error.h"
+#include "graph/error.h"
 #include "graph/plug_view.h"
+#include "graph/title.h"
 #include "plugin/layers/serialize.h"
 #include "runtime/failure.h"
 
@@ -38,6 +41,21 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+// What body() throws as a CompileError, with where the graph was written; but for the loss of the device.
+template <class Body>
+auto for_graph(const Graph& graph, const Body& body) {
+  try {
+    return body();
+  } catch (const c10::AcceleratorError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    std::string text = error.what_without_backtrace();
+    if (text.ends_with('.')) text.pop_back();
+    const std::string source = source_of(graph);
+    throw CompileError(say(text, source.empty() ? "" : " (" + source + ")", "."));
+  }
+}
+
 }  // namespace
 
 const Compiler* Compiler::of(DeviceIndex device) {
@@ -50,16 +68,19 @@ const Compiler* Compiler::of(DeviceIndex device) {
 }
 
 Compiler::Compiler(DeviceIndex device)
-    : module_(module_of(device)), table_(*module_.compiler), device_(device) {
+    : module_(module_of(device)), table_(*module_.compiler), calls_(module_.compiler_calls), device_(device) {
   list_operators();
 }
 
 void Compiler::list_operators() {
   const char* const* schemas = table_.schemas;
   uint32_t count = table_.schema_count;
-  if (table_.list_schemas != nullptr) {
+  if (calls_.list_schemas != nullptr) {
     const auto lock = lock_calls(module_);
-    check(table_.list_schemas(plugin_index(device_), &schemas, &count), "list_schemas", device_);
+    take_plugin_error();
+    check(calls_.list_schemas(plugin_index(device_), &schemas, &count), "list_schemas", device_);
+    TORCH_CHECK(count == 0 || schemas != nullptr, "Plugin '", module_.name, "': list_schemas gave ", count,
+                " schemas but no list. Set *schemas.");
   }
   listed_.resize(count);
   for (uint32_t i = 0; i < count; ++i) {
@@ -92,11 +113,11 @@ std::string Compiler::identity() const {
   const char* text = nullptr;
   const auto lock = lock_calls(module_);
   take_plugin_error();
-  check(table_.identity(plugin_index(device_), &text), "identity", device_);
+  check(calls_.identity(plugin_index(device_), &text), "identity", device_);
   return text == nullptr ? "" : text;
 }
 
-std::variant<std::shared_ptr<Engine>, Declined> Compiler::compile(const Wish& wish) const {
+std::variant<std::shared_ptr<Engine>, Declined> Compiler::compile(const Wish& wish, const char* name) const {
   const PlugView view(wish.graph);
   const std::vector<const char*> options = pointers_to(wish.options);
   Asking asking{wish};
@@ -112,32 +133,36 @@ std::variant<std::shared_ptr<Engine>, Declined> Compiler::compile(const Wish& wi
   plug_status status = PLUG_OK;
   {
     const auto lock = lock_calls(module_);
-    status = table_.compile(&asked, &engine);
+    status = calls_.compile(&asked, &engine);
   }
   if (status == PLUG_UNSUPPORTED) {
     std::string why = take_plugin_error();
     return Declined{why.empty() ? "the plugin's compiler declined the graph" : std::move(why)};
   }
-  check(status, "compile", device_);
-  const auto inputs = static_cast<size_t>(wish.graph.input_count());
-  TORCH_CHECK(engine != nullptr, "Plugin '", module_.name,
-              "': compile returned PLUG_OK and no engine. Set *engine, or return PLUG_UNSUPPORTED.");
-  return std::make_shared<Engine>(module_, table_, device_, engine, inputs);
+  return for_graph(wish.graph, [&] {
+    check(status, "compile", device_);
+    return take_engine("compile", engine, static_cast<size_t>(wish.graph.input_count()), name);
+  });
 }
 
-std::shared_ptr<Engine> Compiler::load(const std::string& bytes, size_t inputs) const {
+std::shared_ptr<Engine> Compiler::load(const std::string& bytes, size_t inputs, const char* name) const {
   plug_engine engine = nullptr;
   take_plugin_error();
   plug_status status = PLUG_OK;
   {
     const auto lock = lock_calls(module_);
-    status = table_.engine_load(plugin_index(device_), bytes.data(), bytes.size(), &engine);
+    status = calls_.engine_load(plugin_index(device_), bytes.data(), bytes.size(), &engine);
   }
   if (status == PLUG_UNSUPPORTED) return nullptr;
   check(status, "engine_load", device_);
-  TORCH_CHECK(engine != nullptr, "Plugin '", module_.name,
-              "': engine_load returned PLUG_OK and no engine. Set *engine, or return PLUG_UNSUPPORTED.");
-  return std::make_shared<Engine>(module_, table_, device_, engine, inputs);
+  return take_engine("engine_load", engine, inputs, name);
+}
+
+std::shared_ptr<Engine> Compiler::take_engine(const char* function, plug_engine engine, size_t inputs,
+                                              const char* name) const {
+  TORCH_CHECK(engine != nullptr, "Plugin '", module_.name, "': ", function,
+              " returned PLUG_OK and no engine. Set *engine, or return PLUG_UNSUPPORTED.");
+  return std::make_shared<Engine>(module_, device_, engine, inputs, name);
 }
 
 std::string Compiler::save(const Engine& engine) const {
@@ -147,18 +172,20 @@ std::string Compiler::save(const Engine& engine) const {
   };
   const auto lock = lock_calls(module_);
   take_plugin_error();
-  check(table_.engine_save(plugin_index(device_), engine.handle(), write, &bytes), "engine_save", device_);
+  check(calls_.engine_save(plugin_index(device_), engine.handle(), write, &bytes), "engine_save", device_);
   return bytes;
 }
 
 std::optional<Partition> Compiler::partition(const Graph& graph) const {
-  if (table_.partition == nullptr) return std::nullopt;
+  if (calls_.partition == nullptr) return std::nullopt;
   const PlugView view(graph);
   Partition taken(graph);
   {
     const auto lock = lock_calls(module_);
     take_plugin_error();
-    check(table_.partition(plugin_index(device_), view.get(), Partition::take, &taken), "partition", device_);
+    const plug_status status = calls_.partition(plugin_index(device_), view.get(), Partition::take, &taken);
+    if (status == PLUG_UNSUPPORTED) return std::nullopt;
+    check(status, "partition", device_);
   }
   taken.check();
   return taken;

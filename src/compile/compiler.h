@@ -47,16 +47,16 @@ class Compiler {
   std::vector<std::string> names() const;
 
   bool has(uint64_t flag) const { return (table_.flags & flag) != 0; }
-  bool saves() const { return table_.identity != nullptr; }
+  bool saves() const { return calls_.identity != nullptr; }
   std::string identity() const;
   const Module& module() const { return module_; }
   const plug_compiler& table() const { return table_; }
   DeviceIndex device() const { return device_; }
 
-  // The engine; or that it was declined. Throws the plugin's words for a failure.
-  std::variant<std::shared_ptr<Engine>, Declined> compile(const Wish& wish) const;
+  // The engine, which messages call `name`; or that it was declined. Throws a CompileError for a failure.
+  std::variant<std::shared_ptr<Engine>, Declined> compile(const Wish& wish, const char* name) const;
   // Null: the bytes are of no use to it. `inputs`: how many the engine has.
-  std::shared_ptr<Engine> load(const std::string& bytes, size_t inputs) const;
+  std::shared_ptr<Engine> load(const std::string& bytes, size_t inputs, const char* name) const;
   std::string save(const Engine& engine) const;
   // Which nodes it would have together; nothing if it leaves that to the host.
   std::optional<Partition> partition(const Graph& graph) const;
@@ -65,9 +65,12 @@ class Compiler {
 
  private:
   void list_operators();
+  std::shared_ptr<Engine> take_engine(const char* function, plug_engine engine, size_t inputs,
+                                      const char* name) const;
 
   const Module& module_;
   const plug_compiler& table_;
+  const CompilerCalls& calls_;  // its functions
   DeviceIndex device_;
   std::vector<plug_kernel> listed_;  // with a schema and nothing else
   std::unordered_map<std::string, Binding> operators_;

@@ -4,56 +4,89 @@
 #include "runtime/failure.h"
 
 namespace torchplug::compile {
+namespace {
 
-Engine::Engine(const Module& module, const plug_compiler& compiler, DeviceIndex device, plug_engine handle,
-               size_t inputs)
-    : module_(module),
-      compiler_(compiler),
-      device_(device),
-      handle_(handle),
-      run_kernel_(kernel_of(compiler.run)),
-      pack_kernel_(kernel_of(compiler.engine_pack)),
-      run_target_{module, run_kernel_, "engine", "engine", {}, /*may_decline=*/true},
-      pack_target_{module, pack_kernel_, "engine_pack", "engine_pack", {}, /*may_decline=*/false},
-      packed_(find_packed(inputs)) {
-  is_ordered_ = packed_.any() || (compiler.flags & PLUG_COMPILER_EXCLUSIVE) != 0;
-  alike_.state = std::make_shared<KernelState>(
-      module, [&compiler, device, handle] { compiler.engine_destroy(plugin_index(device), handle); }, device);
+std::shared_ptr<KernelState> owner_of(const Module& module, DeviceIndex device, plug_engine handle) {
+  const auto destroy = [&module, device, handle] {
+    take_plugin_error();
+    if (module.compiler_calls.engine_destroy(plugin_index(device), handle) == PLUG_OK) return;
+    log_message(2, ("engine_destroy failed: " + take_plugin_error()).c_str());
+  };
+  return std::make_shared<KernelState>(module, destroy, device);
 }
 
-plug_kernel Engine::kernel_of(plug_kernel_fn function) const {
+}  // namespace
+
+Engine::Engine(const Module& module, DeviceIndex device, plug_engine handle, size_t inputs, const char* name)
+    : module_(module),
+      device_(device),
+      handle_(handle),
+      run_kernel_(kernel_of(module.compiler->run, "run")),
+      pack_kernel_(kernel_of(module.compiler->engine_pack, "engine_pack")),
+      run_target_{module, run_kernel_, name, "engine", {}, /*may_decline=*/true},
+      pack_target_{module, pack_kernel_, name, "engine_pack", {}, /*may_decline=*/false},
+      is_ordered_(false),
+      packed_(std::vector<bool>()) {
+  alike_.state = owner_of(module, device, handle);
+  packed_ = find_packed(inputs);
+  is_ordered_ = packed_.any() || (module.compiler->flags & PLUG_COMPILER_EXCLUSIVE) != 0;
+}
+
+plug_kernel Engine::kernel_of(plug_kernel_fn function, const char* name) const {
   plug_kernel kernel{};
   if (function == nullptr) return kernel;
   kernel.schema = "engine";
   kernel.fn = function;
   kernel.user = handle_;
   kernel.accepts = PLUG_ACCEPTS_BROADCAST | PLUG_ACCEPTS_MIXED | PLUG_ACCEPTS_ALIAS;
-  if ((compiler_.flags & PLUG_COMPILER_STRIDED) != 0) kernel.accepts |= PLUG_ACCEPTS_STRIDED;
-  for (const auto& wrap : module_.kernel_layers) wrap(kernel);
+  if ((module_.compiler->flags & PLUG_COMPILER_STRIDED) != 0) kernel.accepts |= PLUG_ACCEPTS_STRIDED;
+  for (const auto& wrap : module_.engine_layers) wrap(kernel, {handle_, name});
   return kernel;
 }
 
 PackedWeights Engine::find_packed(size_t inputs) const {
   std::vector<bool> is_packed(inputs, false);
-  if (compiler_.engine_pack == nullptr) return PackedWeights(std::move(is_packed));
+  if (module_.compiler->engine_pack == nullptr) return PackedWeights(std::move(is_packed));
   if (const plug_engine_info known = info(); known.packed != nullptr) {
     for (size_t i = 0; i < inputs; ++i) is_packed[i] = known.packed[i] != 0;
   }
   return PackedWeights(std::move(is_packed));
 }
 
-plug_status Engine::run(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments,
-                        std::span<plug_value> results, uint64_t flags, const Stream& stream) {
-  KernelCall call(run_target_, alike_, stream, results);
-  if (C10_LIKELY(!is_ordered_)) return call.run(arguments, flags);
+std::optional<std::string> Engine::run(c10::ArrayRef<at::Tensor> inputs,
+                                       std::span<const plug_value> arguments, std::span<plug_value> results,
+                                       uint64_t flags, const Stream& stream) {
+  if (C10_LIKELY(!is_ordered_)) return enqueue(arguments, results, flags, stream);
   const std::lock_guard lock(order_lock_);
   if (last_ && *last_ != stream) done_->block(stream);
-  pack(inputs, arguments, flags, stream);
-  const plug_status status = call.run(arguments, flags);
+  try {
+    pack(inputs, arguments, flags, stream);
+    std::optional<std::string> declined = enqueue(arguments, results, flags, stream);
+    note_end(stream);
+    return declined;
+  } catch (...) {
+    note_end(stream);  // a part of it may have been enqueued
+    throw;
+  }
+}
+
+// A capture of torchplug's own calls it at the replay, when it could only fail.
+std::optional<std::string> Engine::enqueue(std::span<const plug_value> arguments,
+                                           std::span<plug_value> results, uint64_t flags,
+                                           const Stream& stream) {
+  if (any_capture() && emulates_capture(device_) && alike_.was_declined && is_capturing(stream))
+    return "it has declined such a call before, and a capture cannot ask it again";
+  KernelCall call(run_target_, alike_, stream, results);
+  if (C10_LIKELY(call.run(arguments, flags) == PLUG_OK)) return std::nullopt;
+  alike_.was_declined = true;
+  const std::string why = call.take_reason();
+  return why.empty() ? "the engine declined the call" : why;
+}
+
+void Engine::note_end(const Stream& stream) {
   if (done_ == nullptr) done_ = std::make_unique<Event>(device_, /*with_timing=*/false);
   done_->record(stream);
   last_ = stream;
-  return status;
 }
 
 void Engine::pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments, uint64_t flags,
@@ -67,8 +100,7 @@ void Engine::pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> 
   for (size_t i = 0; i < given.size(); ++i)
     if (!changed[i]) given[i].as.tensors = &absent;
   try {
-    KernelCall call(pack_target_, alike_, stream, {});
-    check(call.run(given, flags), "engine_pack", device_);
+    KernelCall(pack_target_, alike_, stream, {}).run(given, flags);
   } catch (...) {
     packed_.forget();
     throw;
@@ -78,10 +110,10 @@ void Engine::pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> 
 plug_engine_info Engine::info() const {
   plug_engine_info info{};
   info.size = sizeof info;
-  if (compiler_.engine_info == nullptr) return info;
+  if (module_.compiler_calls.engine_info == nullptr) return info;
   const auto lock = lock_calls(module_);
   take_plugin_error();
-  check(compiler_.engine_info(plugin_index(device_), handle_, &info), "engine_info", device_);
+  check(module_.compiler_calls.engine_info(plugin_index(device_), handle_, &info), "engine_info", device_);
   return info;
 }
 

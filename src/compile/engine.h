@@ -20,16 +20,19 @@ namespace torchplug::compile {
 
 class Engine {
  public:
-  Engine(const Module& module, const plug_compiler& compiler, DeviceIndex device, plug_engine handle,
-         size_t inputs);
+  // Takes over the handle. `inputs`: how many it has. `name`: what messages and the profiler call it; lives
+  // until the process ends.
+  Engine(const Module& module, DeviceIndex device, plug_engine handle, size_t inputs, const char* name);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   // Enqueues it, after the packing of weights that are new or have changed. `arguments`: of the inputs, then
-  // numbers. PLUG_UNSUPPORTED: it declines such a call.
-  plug_status run(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments,
-                  std::span<plug_value> results, uint64_t flags, const Stream& stream);
+  // numbers. Nothing; or why it declines such a call.
+  std::optional<std::string> run(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments,
+                                 std::span<plug_value> results, uint64_t flags, const Stream& stream);
 
+  // Whether its runs must not overlap: it packs weights, or says so.
+  bool is_ordered() const { return is_ordered_; }
   plug_engine handle() const { return handle_; }
   // What it was compiled to, for people.
   std::string text() const;
@@ -37,24 +40,25 @@ class Engine {
 
  private:
   plug_engine_info info() const;
-  plug_kernel kernel_of(plug_kernel_fn function) const;
+  plug_kernel kernel_of(plug_kernel_fn function, const char* name) const;
   PackedWeights find_packed(size_t inputs) const;
+  std::optional<std::string> enqueue(std::span<const plug_value> arguments, std::span<plug_value> results,
+                                     uint64_t flags, const Stream& stream);
   void pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments, uint64_t flags,
             const Stream& stream);
+  void note_end(const Stream& stream);
 
   const Module& module_;
-  const plug_compiler& compiler_;
   DeviceIndex device_;
   plug_engine handle_;
+  AlikeCalls alike_;  // before what may throw: it destroys the handle
   plug_kernel run_kernel_;
   plug_kernel pack_kernel_;
   KernelTarget run_target_;
   KernelTarget pack_target_;
-  AlikeCalls alike_;
 
-  // Of an engine that packs weights, or whose runs may not overlap: one stream after the other.
   bool is_ordered_;
-  std::mutex order_lock_;  // guards
+  std::mutex order_lock_;  // guards what an ordered engine has:
   PackedWeights packed_;
   std::optional<Stream> last_;  // the stream it was given to
   std::unique_ptr<Event> done_;

@@ -3,7 +3,9 @@
 #include <ATen/ops/empty_strided.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "aten/plan/ledger.h"
 #include "aten/tensor/copy_on_write.h"
@@ -11,9 +13,10 @@
 #include "aten/tensor/device_tensor.h"
 #include "base/dtype.h"
 #include "base/immortal.h"
+#include "compile/compile_error.h"
 #include "graph/canonical.h"
 #include "graph/specialize.h"
-#include "runtime/capture.h"
+#include "graph/title.h"
 
 namespace torchplug::compile {
 namespace {
@@ -50,6 +53,48 @@ bool have_same_strides(const at::Tensor& tensor, const std::vector<int64_t>& ext
   return true;
 }
 
+// Of engines of equal titles one text, which lives until the process ends.
+const char* kept_name(const Graph& graph) {
+  static auto& names = *immortal<std::unordered_set<std::string>>();
+  static std::mutex lock;
+  const std::string source = source_of(graph);
+  const std::lock_guard hold(lock);
+  return names.insert(source.empty() ? title_of(graph) : title_of(graph) + " of " + source).first->c_str();
+}
+
+// Whether the ranges in which their elements lie have bytes in common.
+bool may_overlap(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.storage().is_alias_of(b.storage()) || a.numel() == 0 || b.numel() == 0) return false;
+  const auto range_of = [](const at::Tensor& tensor) {
+    int64_t last = tensor.storage_offset();
+    for (int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
+    const auto bytes = static_cast<int64_t>(tensor.itemsize());
+    return std::pair(tensor.storage_offset() * bytes, (last + 1) * bytes);
+  };
+  const auto [begin_a, end_a] = range_of(a);
+  const auto [begin_b, end_b] = range_of(b);
+  return begin_a < end_b && begin_b < end_a;
+}
+
+at::Tensor copy_with_strides(const at::Tensor& tensor, at::IntArrayRef strides) {
+  at::Tensor copy = at::empty_strided(tensor.sizes(), strides, tensor.options());
+  copy.copy_(tensor);
+  return copy;
+}
+
+// Without the backtrace that PyTorch adds.
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const c10::Error& known) {
+    return known.what_without_backtrace();
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
+}
+
 plug_value value_of_tensor(const plug_tensor* tensor) {
   plug_value value{};
   value.tag = PLUG_VALUE_TENSOR;
@@ -76,7 +121,10 @@ EngineGroup::EngineGroup(const Compiler& compiler, Graph graph, GroupSettings se
       graph_(std::move(graph)),
       settings_(std::move(settings)),
       strides_(std::move(strides)),
+      name_(kept_name(graph_)),
       engines_(settings_.engines) {
+  for (const Output& output : graph_.outputs())
+    if (output.updates >= 0) updated_.push_back(static_cast<size_t>(output.updates));
   if (!settings_.directory.empty() && compiler.saves()) store_.emplace(settings_.directory);
 }
 
@@ -91,7 +139,20 @@ EngineKey EngineGroup::key_of(Numbers numbers) const {
 EngineGroup::EnginePtr EngineGroup::find_engine(Numbers numbers, const Interruption& interruption,
                                                 bool waits) {
   const EngineKey key = key_of(numbers);
-  if (const auto found = engines_.find(key)) return *found;
+  if (const auto found = engines_.find(key)) {
+    if (C10_UNLIKELY(*found == nullptr)) throw_failure();
+    return *found;
+  }
+  throw_failure();
+  try {
+    return start_or_wait(key, numbers, interruption, waits);
+  } catch (const CompileStopped&) {  // another thread has lost its patience; this one has not
+    return start_or_wait(key, numbers, interruption, waits);
+  }
+}
+
+EngineGroup::EnginePtr EngineGroup::start_or_wait(const EngineKey& key, Numbers numbers,
+                                                  const Interruption& interruption, bool waits) {
   auto answer = engines_.get_or_start(key);
   if (answer.engine) return *answer.engine;
   std::shared_ptr<Compilation> compilation;
@@ -103,7 +164,7 @@ EngineGroup::EnginePtr EngineGroup::find_engine(Numbers numbers, const Interrupt
           try {
             ticket->finish(group->make_engine(known, *self));
           } catch (...) {
-            ticket->fail(std::current_exception());
+            group->note_failure(*ticket, std::current_exception());
           }
         });
   }
@@ -115,6 +176,47 @@ EngineGroup::EnginePtr EngineGroup::find_engine(Numbers numbers, const Interrupt
     throw;
   }
   return answer.made.get();
+}
+
+// Whoever waits is thrown it; where nobody does, the next to call.
+void EngineGroup::note_failure(EngineCache<Engine>::Ticket& ticket, const std::exception_ptr& error) {
+  if (settings_.in_background) {
+    const std::lock_guard lock(report_lock_);
+    failure_ = error;
+  }
+  if (!settings_.gives_up) return ticket.fail(error);
+  note_declined(text_of(error));
+  ticket.decline(error);
+}
+
+void EngineGroup::throw_failure() {
+  if (!settings_.in_background) return;
+  std::exception_ptr failure;
+  {
+    const std::lock_guard lock(report_lock_);
+    failure = std::exchange(failure_, nullptr);
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void EngineGroup::note_declined(const std::string& why) {
+  const std::lock_guard lock(report_lock_);
+  if (std::ranges::find(report_.declined, why) == report_.declined.end()) report_.declined.push_back(why);
+}
+
+EngineGroup::EnginePtr EngineGroup::engine_of_capture(const std::shared_ptr<Capture>& capture,
+                                                      Numbers numbers) {
+  EngineKey key = key_of(numbers);
+  const std::lock_guard lock(captured_lock_);
+  std::erase_if(captured_, [](const Captured& one) { return one.capture.expired(); });
+  for (const Captured& one : captured_) {
+    if (one.capture.lock() != capture || !(one.key == key)) continue;
+    if (EnginePtr engine = one.engine.lock()) return engine;
+  }
+  Compilation alone;
+  EnginePtr engine = make_engine(std::vector<int64_t>(numbers.begin(), numbers.end()), alone);
+  if (engine != nullptr) captured_.push_back({capture, std::move(key), engine});
+  return engine;
 }
 
 EngineGroup::EnginePtr EngineGroup::make_engine(const std::vector<int64_t>& numbers,
@@ -140,11 +242,15 @@ EngineGroup::EnginePtr EngineGroup::compile_engine(const Graph& graph, Compilati
     compilation.set_done(done);
     return compilation.is_wanted();
   };
-  auto made = compiler_.compile({graph, settings_.options, progress});
-  if (auto* engine = std::get_if<EnginePtr>(&made)) return std::move(*engine);
-  const std::lock_guard lock(report_lock_);
-  report_.declined.push_back(std::get<Declined>(made).why);
-  return nullptr;
+  try {
+    auto made = compiler_.compile({graph, settings_.options, progress}, name_);
+    if (auto* engine = std::get_if<EnginePtr>(&made)) return std::move(*engine);
+    note_declined(std::get<Declined>(made).why);
+    return nullptr;
+  } catch (const CompileError& error) {
+    if (!compilation.is_wanted()) throw CompileStopped(error.what());
+    throw;
+  }
 }
 
 std::string EngineGroup::disk_key(const Graph& graph) const {
@@ -162,10 +268,10 @@ EngineGroup::EnginePtr EngineGroup::load_engine(std::string_view key) {
   EnginePtr engine;
   if (loaded.bytes) {
     try {
-      engine = compiler_.load(*loaded.bytes, static_cast<size_t>(graph_.input_count()));
+      engine = compiler_.load(*loaded.bytes, static_cast<size_t>(graph_.input_count()), name_);
       if (engine == nullptr) why = "the plugin has no use for an engine that it saved";
-    } catch (const std::exception& error) {
-      why = error.what();
+    } catch (...) {
+      why = text_of(std::current_exception());
     }
     if (engine == nullptr) store_->remove(key);
   }
@@ -179,8 +285,8 @@ void EngineGroup::save_engine(std::string_view key, const Engine& engine) {
   std::string why;
   try {
     why = store_->save(key, compiler_.save(engine));
-  } catch (const std::exception& error) {
-    why = error.what();
+  } catch (...) {
+    why = text_of(std::current_exception());
   }
   if (why.empty()) return;
   const std::lock_guard lock(report_lock_);
@@ -245,9 +351,23 @@ at::Tensor EngineGroup::conformed(const at::Tensor& input, size_t place, Numbers
   const TensorType& type = graph_.values()[place].type;
   const bool has_bits = input.is_conj() || input.is_neg();
   if (C10_LIKELY(!has_bits && have_same_strides(input, *type.strides, numbers))) return input;
-  at::Tensor copy = at::empty_strided(input.sizes(), values_of(*type.strides, numbers), input.options());
-  copy.copy_(input);
-  return copy;
+  return copy_with_strides(input, values_of(*type.strides, numbers));
+}
+
+// As the graph has them. What a run writes has memory of its own, so that the others keep their old content.
+std::vector<at::Tensor> EngineGroup::take_inputs(Tensors given, Numbers numbers) const {
+  std::vector<at::Tensor> inputs;
+  inputs.reserve(given.size());
+  for (size_t i = 0; i < given.size(); ++i) inputs.push_back(conformed(given[i], i, numbers));
+  for (const size_t place : updated_) {
+    own_memory(inputs[place]);
+    const auto is_met = [&](const at::Tensor& other) {
+      return &other != &inputs[place] && may_overlap(inputs[place], other);
+    };
+    if (C10_UNLIKELY(std::ranges::any_of(inputs, is_met)))
+      inputs[place] = copy_with_strides(inputs[place], inputs[place].strides());
+  }
+  return inputs;
 }
 
 at::Tensor EngineGroup::make_output(size_t place, Tensors inputs, Numbers numbers,
@@ -262,24 +382,26 @@ at::Tensor EngineGroup::make_output(size_t place, Tensors inputs, Numbers number
 std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors given, Numbers numbers,
                                                         const Interruption& interruption) {
   check_inputs(given, numbers);
-  const EnginePtr engine = find_engine(numbers, interruption, !settings_.in_background);
-  {
-    const std::lock_guard lock(report_lock_);
-    (engine == nullptr ? report_.runs_without : report_.runs) += 1;
-  }
-  if (engine == nullptr) return std::nullopt;
+  EnginePtr engine = find_engine(numbers, interruption, !settings_.in_background);
   const LedgerTimer timer;
   const Stream stream = Stream::current(compiler_.device());
-  if (const auto capture = capture_of(stream)) capture->hold(engine);
-  std::vector<at::Tensor> inputs;
-  inputs.reserve(given.size());
-  for (size_t i = 0; i < given.size(); ++i) inputs.push_back(conformed(given[i], i, numbers));
-  std::vector<at::Tensor> outputs;
-  for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-    if (graph_.outputs()[i].updates >= 0)
-      own_memory(inputs[static_cast<size_t>(graph_.outputs()[i].updates)]);
-    outputs.push_back(make_output(i, inputs, numbers, stream));
+  if (const auto capture = capture_of(stream); capture != nullptr && engine != nullptr) {
+    if (engine->is_ordered()) engine = engine_of_capture(capture, numbers);
+    capture->hold(engine);
   }
+  const auto count = [this](uint64_t GroupReport::*which) {
+    const std::lock_guard lock(report_lock_);
+    report_.*which += 1;
+  };
+  if (engine == nullptr) {
+    count(&GroupReport::runs_without);
+    return std::nullopt;
+  }
+  const std::vector<at::Tensor> inputs = take_inputs(given, numbers);
+  std::vector<at::Tensor> outputs;
+  outputs.reserve(graph_.outputs().size());
+  for (size_t i = 0; i < graph_.outputs().size(); ++i)
+    outputs.push_back(make_output(i, inputs, numbers, stream));
 
   std::vector<plug_tensor> described(inputs.size() + outputs.size());
   std::vector<plug_value> arguments;
@@ -288,6 +410,7 @@ std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors given, Numbers n
     described[i] = describe(inputs[i]);
     arguments.push_back(value_of_tensor(&described[i]));
   }
+  for (const size_t place : updated_) described[place].flags |= PLUG_TENSOR_WRITTEN;
   for (const int64_t number : numbers) {
     plug_value value{};
     value.tag = PLUG_VALUE_INT;
@@ -300,24 +423,34 @@ std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors given, Numbers n
     tensor.flags |= PLUG_TENSOR_WRITTEN;
     results.push_back(value_of_tensor(&tensor));
   }
-  if (engine->run(inputs, arguments, results, graph_.flags(), stream) == PLUG_UNSUPPORTED)
+  const auto declined = engine->run(inputs, arguments, results, graph_.flags(), stream);
+  if (C10_UNLIKELY(declined.has_value())) {
+    note_declined(*declined);
+    count(&GroupReport::runs_without);
     return std::nullopt;
+  }
+  count(&GroupReport::runs);
   engine_account().count(Way::kEngine, Reason::kNone, 0, timer.nanoseconds());
+  finish_outputs(given, outputs, numbers);
+  return outputs;
+}
 
+// In the places and with the strides that the caller wants them in.
+void EngineGroup::finish_outputs(Tensors given, std::vector<at::Tensor>& outputs, Numbers numbers) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const int32_t updates = graph_.outputs()[i].updates;
     if (updates >= 0) {
       const at::Tensor& target = given[static_cast<size_t>(updates)];
-      if (!outputs[i].is_same(target)) target.copy_(outputs[i]);
+      if (!outputs[i].is_same(target)) {
+        target.copy_(outputs[i]);
+      } else if (!target.is_inference()) {
+        target.unsafeGetTensorImpl()->bump_version();  // as whoever packs it as a weight has to know
+      }
       outputs[i] = target;
     } else if (strides_[i] && !have_same_strides(outputs[i], *strides_[i], numbers)) {
-      at::Tensor wanted =
-          at::empty_strided(outputs[i].sizes(), values_of(*strides_[i], numbers), outputs[i].options());
-      wanted.copy_(outputs[i]);
-      outputs[i] = std::move(wanted);
+      outputs[i] = copy_with_strides(outputs[i], values_of(*strides_[i], numbers));
     }
   }
-  return outputs;
 }
 
 }  // namespace torchplug::compile

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "graph/engine_cache.h"
 #include "graph/engine_store.h"
 #include "graph/graph.h"
+#include "runtime/capture.h"
 #include "runtime/stream.h"
 
 namespace torchplug::compile {
@@ -26,6 +28,7 @@ struct GroupSettings {
   std::vector<std::string> options;  // for the plugin: name, value, ...
   size_t engines = EngineCache<Engine>::kDefaultCapacity;
   bool in_background = false;  // calls do without an engine until it is there
+  bool gives_up = false;       // what failed to compile once is not tried again
   std::string directory;       // of engines on disk; empty: none are kept
 };
 
@@ -37,7 +40,7 @@ struct GroupReport {
   double seconds = 0;   // that compiling and loading took
   uint64_t runs = 0;
   uint64_t runs_without = 0;          // for which there was no engine
-  std::vector<std::string> declined;  // why
+  std::vector<std::string> declined;  // why, each reason once
   std::vector<std::string> disk;      // what was wrong there
 };
 
@@ -54,8 +57,8 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
               std::vector<std::optional<std::vector<int64_t>>> strides);
 
   // The outputs; nothing if there is no engine for such a call: its nodes are to be run one by one.
-  // `numbers`: of each symbol. Throws for inputs that are not as the graph has them, and what the plugin says
-  // of a failure.
+  // `numbers`: of each symbol. Throws for inputs that are not as the graph has them, a CompileError, and what
+  // the plugin says of a run that failed.
   std::optional<std::vector<at::Tensor>> run(Tensors inputs, Numbers numbers,
                                              const Interruption& interruption);
   // Makes the engine for such calls, if there is none, and waits for it.
@@ -72,6 +75,12 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
   void check_inputs(Tensors inputs, Numbers numbers) const;
   EngineKey key_of(Numbers numbers) const;
   EnginePtr find_engine(Numbers numbers, const Interruption& interruption, bool waits);
+  EnginePtr start_or_wait(const EngineKey& key, Numbers numbers, const Interruption& interruption,
+                          bool waits);
+  EnginePtr engine_of_capture(const std::shared_ptr<Capture>& capture, Numbers numbers);
+  void note_failure(EngineCache<Engine>::Ticket& ticket, const std::exception_ptr& error);
+  void throw_failure();
+  void note_declined(const std::string& why);
   EnginePtr make_engine(const std::vector<int64_t>& numbers, Compilation& compilation);
   EnginePtr load_engine(std::string_view key);
   EnginePtr compile_engine(const Graph& graph, Compilation& compilation);
@@ -79,16 +88,30 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
   std::string disk_key(const Graph& graph) const;
   at::Tensor conformed(const at::Tensor& input, size_t place, Numbers numbers) const;
   at::Tensor make_output(size_t place, Tensors inputs, Numbers numbers, const Stream& stream) const;
+  std::vector<at::Tensor> take_inputs(Tensors given, Numbers numbers) const;
+  void finish_outputs(Tensors given, std::vector<at::Tensor>& outputs, Numbers numbers) const;
 
   const Compiler& compiler_;
   const Graph graph_;
   const GroupSettings settings_;
   const std::vector<std::optional<std::vector<int64_t>>> strides_;
+  const char* const name_;       // of its engines, for people
+  std::vector<size_t> updated_;  // inputs that outputs are the new content of
   EngineCache<Engine> engines_;
   std::optional<EngineStore> store_;
   mutable std::mutex report_lock_;  // guards
   GroupReport report_;
   std::vector<std::weak_ptr<Engine>> made_;
+  std::exception_ptr failure_;  // of a compile that nobody waited for
+
+  // Engines whose runs must not overlap are made for each capture anew: its replays come when they come.
+  struct Captured {
+    std::weak_ptr<Capture> capture;
+    EngineKey key;
+    std::weak_ptr<Engine> engine;
+  };
+  std::mutex captured_lock_;  // guards
+  std::vector<Captured> captured_;
 };
 
 }  // namespace torchplug::compile

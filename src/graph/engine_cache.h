@@ -76,6 +76,11 @@ class EngineCache {
       state_->put(key_, engine);
       std::exchange(promise_, nullptr)->set_value(std::move(engine));
     }
+    // Whoever waits gets the error; who asks later is told that the compiler declined.
+    void decline(std::exception_ptr error) {
+      state_->put(key_, nullptr);
+      std::exchange(promise_, nullptr)->set_exception(std::move(error));
+    }
     // Whoever waits gets the error; the next to ask has the engine made anew.
     void fail(std::exception_ptr error) {
       state_->give_up(key_);

@@ -25,15 +25,18 @@ void insert_layer(Runtime& runtime, Layer& layer) {
 
 // Puts the layer around a kernel: layer.call_kernel(kernel, call) gets the kernel below, and the call as that
 // one expects it; so do layer.call_prepare(kernel, call, state) and layer.call_forget(kernel, state), of a
-// layer that has them.
+// layer that has them. Of an engine's kernel it is layer.call_engine(kernel, call, engine).
 template <class Layer>
 class WrappedKernel {
  public:
-  static void wrap(plug_kernel& kernel, Layer& layer) {
-    const WrappedKernel& wrapped = *immortal<WrappedKernel>(layer, kernel);
+  static void wrap(plug_kernel& kernel, Layer& layer, const EngineKernel& engine = {}) {
+    const WrappedKernel& wrapped = *immortal<WrappedKernel>(layer, kernel, engine);
     kernel.user = &wrapped;
     kernel.fn = [](const plug_call* call) {
-      return of(*call).layer_.call_kernel(of(*call).below_, inside(*call));
+      const WrappedKernel& self = of(*call);
+      if (self.engine_.engine != nullptr)
+        return self.layer_.call_engine(self.below_, inside(*call), self.engine_);
+      return self.layer_.call_kernel(self.below_, inside(*call));
     };
     if (kernel.prepare != nullptr) {
       kernel.prepare = prepare;
@@ -47,7 +50,8 @@ class WrappedKernel {
     }
   }
 
-  WrappedKernel(Layer& layer, const plug_kernel& below) : layer_(layer), below_(below) {}
+  WrappedKernel(Layer& layer, const plug_kernel& below, const EngineKernel& engine)
+      : layer_(layer), below_(below), engine_(engine) {}
 
  private:
   static constexpr bool kSeesStates =
@@ -93,15 +97,29 @@ class WrappedKernel {
 
   Layer& layer_;
   plug_kernel below_;
+  EngineKernel engine_;  // none: an operator's kernel
 };
 
-// Puts the layer around every kernel of the module.
+// Puts the layer around every kernel of the module, and around those of engines to come.
 template <class Layer>
 void insert_kernel_layer(Module& module, Layer& layer) {
-  const auto wrap = [&layer](plug_kernel& kernel) { WrappedKernel<Layer>::wrap(kernel, layer); };
-  for (plug_kernel& kernel : module.kernels) wrap(kernel);
-  if (module.any) wrap(*module.any);
-  module.kernel_layers.emplace_back(wrap);
+  for (plug_kernel& kernel : module.kernels) WrappedKernel<Layer>::wrap(kernel, layer);
+  if (module.any) WrappedKernel<Layer>::wrap(*module.any, layer);
+  module.engine_layers.emplace_back([&layer](plug_kernel& kernel, const EngineKernel& engine) {
+    WrappedKernel<Layer>::wrap(kernel, layer, engine);
+  });
+}
+
+// Puts layer.call_compiler(name, below, args...) before every function of the compiler that there is.
+template <class Layer>
+void insert_compiler_layer(Module& module, Layer& layer) {
+  const auto insert = [&]<class... Args>(const char* name, std::function<plug_status(Args...)>& function) {
+    if (function == nullptr) return;
+    function = [name, &layer, below = std::move(function)](Args... args) {
+      return layer.call_compiler(name, below, args...);
+    };
+  };
+  CompilerCalls::for_each(module.compiler_calls, insert);
 }
 
 }  // namespace torchplug::plugin

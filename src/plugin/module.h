@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "plugin/compiler_calls.h"
 #include "plugin/host.h"
 #include "plugin/runtime.h"
 
@@ -44,11 +45,13 @@ struct Module {
 
   // What has been put around it; null: nothing.
   bool is_layered = false;
-  std::vector<std::function<void(plug_kernel&)>> kernel_layers;  // each puts itself around one more kernel
+  // Each puts itself around the kernel of one more engine, which lives for ever.
+  std::vector<std::function<void(plug_kernel&, const EngineKernel&)>> engine_layers;
   std::vector<std::string> layers;  // by name, the outermost first: plugin/layers/layers.h
   std::recursive_mutex* calls_lock = nullptr;
   FaultLayer* faults = nullptr;
   EmulatedCapture* emulated_capture = nullptr;
+  CompilerCalls compiler_calls;  // the functions of `compiler`, with the layers around them: what is called
 
   bool has_kernels() const { return !kernels.empty() || any; }
   bool has_streams() const { return runtime.has<&plug_runtime::stream_create>(); }

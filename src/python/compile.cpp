@@ -3,11 +3,14 @@
 
 #include <torch/csrc/utils/pybind.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "aten/kernel/call_flags.h"
 #include "base/immortal.h"
 #include "compile/compilation.h"
+#include "compile/compile_error.h"
 #include "compile/compiler.h"
 #include "compile/engine_group.h"
 #include "graph/error.h"
@@ -109,7 +112,8 @@ py::dict group(const graph::Graph& graph, DeviceIndex device,
                const std::vector<std::tuple<bool, bool, std::string>>& candidates, int64_t min_nodes) {
   std::vector<graph::Candidate> known;
   for (const auto& [may_compile, is_view, why] : candidates) known.push_back({may_compile, is_view, why});
-  const auto partition = compiler_of(device).partition(graph);
+  const bool may_any = std::ranges::any_of(known, &graph::Candidate::may_compile);
+  const auto partition = may_any ? compiler_of(device).partition(graph) : std::nullopt;
   const graph::Groups groups = partition ? graph::group_nodes(graph, *partition, known, min_nodes)
                                          : group_nodes(graph, known, min_nodes);
   py::list steps;
@@ -160,10 +164,13 @@ py::dict describe_compiler(DeviceIndex device) {
 
 std::shared_ptr<EngineGroup> make_group(DeviceIndex device, graph::Graph graph,
                                         std::vector<std::string> options, size_t engines, bool in_background,
-                                        std::string directory, std::vector<std::optional<Extents>> strides) {
+                                        std::string directory, std::vector<std::optional<Extents>> strides,
+                                        bool gives_up) {
+  // PyTorch makes another program when they change.
+  graph.set_flags(call_flags(/*multiplies=*/true));
   return std::make_shared<EngineGroup>(
       compiler_of(device), std::move(graph),
-      compile::GroupSettings{std::move(options), engines, in_background, std::move(directory)},
+      compile::GroupSettings{std::move(options), engines, in_background, gives_up, std::move(directory)},
       std::move(strides));
 }
 
@@ -226,6 +233,7 @@ py::dict report_of(const EngineGroup& group) {
 
 void bind_compile(py::module_& module) {
   py::register_exception<graph::GraphError>(module, "GraphError", PyExc_ValueError);
+  py::register_exception<compile::CompileError>(module, "CompileError", PyExc_RuntimeError);
   module.def("has_compiler", [](DeviceIndex device) { return module_of(device).compiler.has_value(); });
   module.def("compiler_operators", operators_of);
   module.def("describe_compiler", describe_compiler);
@@ -252,13 +260,13 @@ void bind_compile(py::module_& module) {
            })
       .def("add_node", add_node)
       .def("set_outputs", set_outputs)
-      .def("set_flags", &graph::Graph::set_flags)
       .def("group", group)
       .def("extract", extract)
       .def_property_readonly("node_count", [](const graph::Graph& self) { return self.nodes().size(); })
       .def("__str__", graph::to_text);
   py::class_<EngineGroup, std::shared_ptr<EngineGroup>>(module, "EngineGroup")
-      .def(py::init(&make_group))
+      .def(py::init(&make_group), py::arg("device"), py::arg("graph"), py::arg("options"), py::arg("engines"),
+           py::arg("in_background"), py::arg("directory"), py::arg("strides"), py::arg("gives_up") = false)
       .def("run", run)
       .def("prepare",
            [](EngineGroup& self, const std::vector<int64_t>& numbers) {

@@ -1,7 +1,6 @@
 """A plug_compiler that is not one is refused in a sentence; the three functions are enough for torch.compile."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 from helpers import output_of
 from session import Session
-from vendors import compile_test_plugin
+from vendors import compile_example, compile_test_plugin
 
 pytestmark = pytest.mark.accelerator("the CPU has no plugin", only="sim")
 
@@ -141,11 +140,7 @@ def test_engines_are_called_through_the_layers_around_kernels(plugin, layers, sa
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
-    library = tmp_path_factory.mktemp("example") / "libfuse.so"
-    source = ROOT / "examples" / "compiler" / "compiler.c"
-    command = ["cc", "-std=c11", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'include'}", str(source)]
-    subprocess.run([*command, "-o", str(library), "-lm"], check=True)
-    return library
+    return compile_example(tmp_path_factory.mktemp("example"))
 
 
 EXAMPLE = """

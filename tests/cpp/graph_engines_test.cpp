@@ -386,6 +386,15 @@ TEST(EngineCache, threads_that_ask_at_once_have_one_engine_made_and_all_get_it) 
   for (const auto& engine : got) EXPECT_EQ(engine, got[0]);
 }
 
+TEST(EngineCache, an_error_may_be_remembered_as_declined) {
+  Cache cache;
+  Cache::Answer first = cache.get_or_start(key_of(1));
+  ASSERT_TRUE(first.ticket);
+  first.ticket->decline(std::make_exception_ptr(std::domain_error("no")));
+  EXPECT_THROW(first.made.get(), std::domain_error);
+  EXPECT_EQ(cache.find(key_of(1)), std::optional<std::shared_ptr<FakeEngine>>(nullptr));
+}
+
 TEST(EngineCache, an_error_reaches_all_who_wait_and_the_next_to_ask_tries_again) {
   Cache cache;
   Cache::Answer first = cache.get_or_start(key_of(1));

@@ -2,6 +2,7 @@
 
 #include "graph/text.h"
 
+#include "graph/title.h"
 #include "graph_samples.h"
 
 namespace torchplug::graph::tests {
@@ -44,6 +45,25 @@ graph(%x: f32[s0, 4], %1: f32[4] weight "layers.0.weight", %t: bf16[3, 4; 1, 3])
   return %y updates %x, %5
 }
 )");
+}
+
+TEST(GraphTitle, names_the_operators_and_where_they_were_written) {
+  const auto relu = [](Graph& graph, const std::string& name, const std::string& source) {
+    graph.add_node(graph.add_operator("aten::" + name + "(Tensor self) -> Tensor", 0), {Argument::ref(0)},
+                   {f32({2})}, source);
+  };
+  Graph graph;
+  graph.add_input(f32({2}), "x");
+  EXPECT_EQ(title_of(graph), "engine()");
+  EXPECT_EQ(source_of(graph), "");
+  relu(graph, "relu", "");
+  relu(graph, "exp.out", "model.py:3 layers.0");
+  relu(graph, "relu", "");
+  EXPECT_EQ(title_of(graph), "engine(relu, exp)");
+  EXPECT_EQ(source_of(graph), "model.py:3 layers.0");
+  for (const char* name : {"sin", "cos", "tan", "tanh"}) relu(graph, name, "model.py:9");
+  EXPECT_EQ(title_of(graph), "engine(relu, exp, sin, cos and 2 more)");
+  EXPECT_EQ(source_of(graph), "model.py:3 layers.0 to model.py:9");
 }
 
 TEST(GraphText, every_graph_reads_back_to_the_same_bytes_and_the_same_text) {

@@ -1,14 +1,20 @@
 """torch.compile(backend="torchplug"): options, engines and their files, and what explain() says of them."""
 
-import warnings
+import concurrent.futures
+import gc
+import threading
 
 import pytest
 import torch
 from compiling import compiled, reports, same_as_eager, total
-from helpers import assert_same, output_of
+from helpers import assert_same, capture, output_of
+from session import Session
 from torch import nn
+from torch.nn import functional as F
+from vendors import compile_example
 
 import torchplug
+from torchplug.compile import _backend
 
 pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
@@ -259,41 +265,6 @@ def test_without_a_system_compiler_programs_run_operator_by_operator(device, tmp
     assert "compiler" in lines[1]
 
 
-def test_an_error_of_the_compiler_is_raised_or_warned_of_once(device, monkeypatch):
-    from torchplug.compile import _program
-
-    class Failing:
-        def run(self, inputs, numbers):
-            raise RuntimeError("compile failed on device 0: no room on the chip.")
-
-    def group():
-        return _program.Group([], Failing(), [], [], [], [-1], lambda x: (x + 1,))
-
-    x = torch.ones(2, device=device)
-    raising = _program._caller(group(), torchplug.compile._options.Options())
-    with pytest.raises(RuntimeError, match="no room on the chip"):
-        raising([x], [])
-    going_on = _program._caller(group(), torchplug.compile._options.Options(on_error="eager"))
-    with pytest.warns(UserWarning, match="no room on the chip. Its operators run one by one."):
-        assert_same(going_on([x], [])[0], x + 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert_same(going_on([x], [])[0], x + 1)
-
-
-def test_a_run_that_fails_is_never_hidden(device):
-    from torchplug.compile import _program
-
-    class Failing:
-        def run(self, inputs, numbers):
-            raise RuntimeError("engine failed on device 0: the chip is gone.")
-
-    group = _program.Group([], Failing(), [], [], [], [-1], lambda x: (x + 1,))
-    call = _program._caller(group, torchplug.compile._options.Options(on_error="eager"))
-    with pytest.raises(RuntimeError, match="the chip is gone"):
-        call([torch.ones(2, device=device)], [])
-
-
 REFUSED = """
 try:
     torch.compile(lambda x: x + 1, backend="torchplug")(torch.ones(2, device=device))
@@ -305,3 +276,223 @@ except Exception as error:
 def test_a_plugin_without_a_compiler_is_refused_in_one_sentence(device):
     printed = output_of(REFUSED, device, TORCHPLUG_SIM_COMPILER="off")
     assert "Plugin 'sim' has no compiler (plug_module.compiler). Run the model without" in printed
+
+
+# ---- files of others ----
+
+
+def test_two_processes_fill_one_directory_at_once(device, own_directory):
+    sessions = [Session(device.type, TORCHPLUG_CACHE_DIR=own_directory) for _ in range(2)]
+    for session in sessions:
+        session.start()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        printed = list(pool.map(lambda session: session(SHOWN), sessions))
+    for session in sessions:
+        session.close()
+    assert all(line in ("1 0 0", "0 1 0") for line in printed)
+    assert output_of(SHOWN, device) == "0 1 0"
+    assert len(files_in(own_directory)) == 1
+
+
+def test_what_is_no_engine_of_this_key_is_compiled_anew(device, own_directory):
+    x = torch.randn(3, 4, device=device)
+    same_as_eager(steps, x)
+    (path,) = files_in(own_directory)
+    same_as_eager(lambda x: (x * 3 + 1).softmax(-1), x)
+    (other,) = (file for file in files_in(own_directory) if file != path)
+    path.write_bytes(other.read_bytes())
+    (own_directory / ".unfinished-1-2-3").write_bytes(b"half")
+    torch._dynamo.reset()
+    same_as_eager(steps, x)
+    last = reports()[-1]
+    assert (last["compiled"], last["loaded"]) == (1, 0)
+    assert "is the engine of another key" in last["disk"][0]
+
+
+@pytest.mark.parametrize("place", ["/proc/torchplug", "/dev/full/engines"])
+def test_a_directory_that_cannot_be_made_is_said_once_and_engines_are_made(
+    device, monkeypatch, place
+):
+    monkeypatch.setenv("TORCHPLUG_CACHE_DIR", place)
+    same_as_eager(steps, torch.randn(3, 4, device=device), calls=2)
+    (report,) = reports()
+    assert (report["compiled"], report["runs"]) == (1, 2)
+    assert place in report["disk"][-1] and len(set(report["disk"])) <= 2
+
+
+# ---- threads ----
+
+EVICTED = """
+import threading
+import torchplug.compile
+from torchplug.compile import _backend
+_backend.programs = []
+fn = lambda x: (x * 2 + 1).softmax(-1)
+call = torch.compile(fn, backend="torchplug", dynamic=True, options={"engines": 1})
+call(torch.randn(2, 4, device=device))
+failed = []
+
+def work(size):
+    stream = torch.Stream(device=device)
+    x = torch.randn(size, 4, device=device)
+    torch.accelerator.synchronize()
+    try:
+        with stream:
+            for _ in range(15):
+                torch.testing.assert_close(call(x), fn(x))
+    except BaseException as error:
+        failed.append(error)
+
+threads = [threading.Thread(target=work, args=(size,)) for size in (3, 4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not failed, failed
+(group,) = _backend.programs[0].groups
+report = group.engines.report()
+print(report["engines"], report["runs"], report["compiled"] + report["loaded"] > 3)
+"""
+
+
+def test_engines_may_go_while_another_thread_runs_them(device, engine_directory):
+    settings = {"TORCHPLUG_SIM_COMPILER": "static", "TORCHPLUG_LAYERS": "validate"}
+    printed = output_of(EVICTED, device, TORCHPLUG_CACHE_DIR=engine_directory, **settings)
+    assert printed == "1 31 True"
+
+
+def test_threads_may_compile_one_function_at_once(device):
+    call, failed = compiled(steps, options={"cache": False}), []
+    begin = threading.Barrier(2)
+
+    def work(seed):
+        x = torch.randn(3, 4, generator=torch.Generator().manual_seed(seed)).to(device)
+        begin.wait()
+        try:
+            for _ in range(2):
+                assert_same(call(x), steps(x))
+        except Exception as error:  # noqa: BLE001 - raised below
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert total("runs") == 4
+    assert total("compiled") <= 2  # each thread may have traced it
+
+
+def test_threads_that_need_one_engine_have_it_compiled_once(device):
+    listed = torchplug._C.compiler_operators(0)["aten::exp"]
+    text = f"operator {listed['place']} {listed['schema']}\n"
+    text += "graph(%x: f32[4]) {\n  %y: f32[4] = aten::exp(%x)\n  return %y\n}\n"
+    graph = torchplug._C.CompilerGraph(text)
+    group = torchplug._C.EngineGroup(0, graph, [], 8, False, "", [None])
+    x = torch.randn(4, device=device)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        results = list(pool.map(lambda _: group.run([x], [])[0], range(4)))
+    assert_same(results, [x.exp()] * 4)
+    assert (group.report()["compiled"], group.report()["runs"]) == (1, 4)
+
+
+# ---- graphs that are captured ----
+
+
+def test_a_captured_engine_is_replayed_with_what_its_inputs_hold_then(device, module):
+    x = torch.randn(3, 4, device=device)
+    call = compiled(steps)
+    graph, result = capture(module, lambda: call(x))
+    for seed in range(3):
+        x.copy_(torch.randn(3, 4, generator=torch.Generator().manual_seed(seed)))
+        graph.replay()
+        assert_same(result, steps(x))
+
+
+def test_a_captured_engine_draws_other_numbers_at_each_replay(device, module):
+    x = torch.ones(64, 8, device=device)
+    call = compiled(lambda x: F.dropout(x * 2, 0.5))
+    graph, result = capture(module, lambda: call(x))
+
+    def replay():
+        graph.replay()
+        return result.cpu().clone()
+
+    module.manual_seed(3)
+    first, second = replay(), replay()
+    module.manual_seed(3)
+    assert torch.equal(replay(), first)
+    assert not torch.equal(first, second)
+    module.manual_seed(3)
+    assert_same(call(x), first)
+    assert_same(call(x), second)
+
+
+def test_a_captured_engine_outlives_what_it_was_compiled_for(device, module):
+    x = torch.randn(3, 4, device=device)
+    call = compiled(steps)
+    graph, result = capture(module, lambda: call(x))
+    torch._dynamo.reset()
+    _backend.programs.clear()
+    del call
+    gc.collect()
+    x.mul_(2)
+    graph.replay()
+    assert_same(result, steps(x))
+
+
+RECORDED = """
+import torchplug.compile
+module = torch.get_device_module(device)
+fn = lambda x, y: torch.relu(x * y + 2.5).tanh()
+x, y = (torch.randn(3, 4, device=device) for _ in range(2))
+call = torch.compile(fn, backend="torchplug")
+call(x, y)
+graph = module.Graph()
+with module.graph(graph):
+    result = call(x, y)
+for i in range(3):
+    x.copy_(torch.randn(3, 4))
+    graph.replay()
+    torch.testing.assert_close(result.cpu(), fn(x.cpu(), y.cpu()))
+print("right")
+"""
+
+
+def test_so_does_a_device_that_cannot_capture_itself(tmp_path):
+    plugin = compile_example(tmp_path)
+    assert output_of(RECORDED, "fuse", TORCHPLUG_DEVICE=plugin) == "right"
+
+
+# ---- flags ----
+
+
+def test_what_the_user_asks_of_the_process_reaches_the_graph(device):
+    fn = lambda x: (x * 2).exp()
+    x = torch.randn(3, device=device)
+    same_as_eager(fn, x)
+    texts = [str(_backend.programs[-1].groups[0].engines.graph)]
+    try:
+        torch.use_deterministic_algorithms(True)
+        torch._dynamo.reset()
+        same_as_eager(fn, x)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    texts.append(str(_backend.programs[-1].groups[0].engines.graph))
+    assert "deterministic" not in texts[0] and "deterministic" in texts[1]
+
+
+# ---- what people see of engines ----
+
+
+def test_the_profiler_shows_engines_by_name(device, module, trace_of):
+    call, x = compiled(steps), torch.randn(3, 4, device=device)
+    call(x)
+
+    def body():
+        call(x)
+        module.synchronize()
+
+    names = [event.key for event in trace_of(body).profiler.key_averages()]
+    assert [name for name in names if "engine" in name], names

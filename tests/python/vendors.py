@@ -53,6 +53,14 @@ def compile_plugin(folder, name, code=DEVICE):
     return library
 
 
+def compile_example(folder):
+    """The path of the plugin examples/compiler."""
+    source, library = ROOT / "examples" / "compiler" / "compiler.c", folder / "libfuse.so"
+    command = ["cc", "-std=c11", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'include'}", str(source)]
+    subprocess.run([*command, "-o", str(library), "-lm"], check=True)
+    return library
+
+
 def compile_test_plugin(folder, name):
     """The path of a plugin made of tests/plugins/<name>.c or <name>.cpp."""
     import torchplug_sim
@@ -63,6 +71,8 @@ def compile_test_plugin(folder, name):
     if not source.exists():
         source, compiler = source.with_suffix(".cpp"), ["c++", "-std=c++17"]
     options = [f"-I{ROOT / 'include'}", f'-DSIM_LIBRARY="{torchplug_sim.library}"']
+    if '"on_fuse.h"' in source.read_text():
+        options.append(f'-DFUSE_LIBRARY="{compile_example(folder)}"')
     command = [*compiler, "-O1", "-shared", "-fPIC", *options, str(source)]
     subprocess.run([*command, "-o", str(library)], check=True)
     return library

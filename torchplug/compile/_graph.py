@@ -163,7 +163,11 @@ class Builder:
             if number >= 0:
                 self._name(node, number)
             return
-        if node.target is COPY and not node.users and args[0].op == "placeholder":
+        if (
+            node.target is COPY
+            and args[0].op == "placeholder"
+            and all(user.op == "output" for user in node.users)  # where it is its input
+        ):
             self.built.copies.append(node)
             if self._is_update(*args[:2]):
                 self.built.updates[node] = (args[0], args[1])

@@ -63,11 +63,7 @@ def make(
     )
     _views.split(module.graph)
     built = builder.build(weights)
-    found = built.graph.group(
-        device.index,
-        [(part.may_compile, part.is_view, part.why) for part in built.parts],
-        options.min_nodes,
-    )
+    found = _grouped(built, device, options)
     writer = _Writer(builder, built, options)
     placed = _views.place(builder, built, found["groups"])
     groups = [writer.finish_group(nodes) for nodes in placed]
@@ -78,6 +74,20 @@ def make(
         if why and i not in inside and not _views.is_copy(part.fx)
     ]
     return Program(writer.write(found["steps"], groups), groups, outside)
+
+
+def _grouped(built: Built, device: torch.device, options: Options) -> dict[str, Any]:
+    """The groups, as the plugin wants them or as the host makes them."""
+    parts = [(part.may_compile, part.is_view, part.why) for part in built.parts]
+    try:
+        return built.graph.group(device.index, parts, options.min_nodes)
+    except (_C.GraphError, RuntimeError) as error:
+        if options.on_error != "eager":
+            raise
+        why = str(error).splitlines()[0].removesuffix(".")
+        warnings.warn(f"{why}. Its operators run one by one.", stacklevel=2)
+        none = [(False, part.is_view, part.why or why) for part in built.parts]
+        return built.graph.group(device.index, none, options.min_nodes)
 
 
 def _is_on(node: fx.Node, device: torch.device) -> bool:
@@ -139,6 +149,7 @@ class _Writer:
             self.options.background,
             self.options.directory(),
             strides,
+            self.options.on_error == "eager",
         )
         return Group(
             _needed([self.built.parts[node].fx for node in nodes], output_nodes),
@@ -207,6 +218,7 @@ class _Writer:
         for node in output.all_input_nodes:
             for view in _graph.views_of(node)[1]:
                 env.pop(view, None)  # made anew: it shares memory with what it is a view of
+        env |= {node: env[node.all_input_nodes[0]] for node in self.built.copies}
         results = self._map(output.args[0], graph, env, numbers)
         for node in self.built.copies:
             if self.built.updates.get(node) not in self.done_updates:
@@ -353,4 +365,4 @@ def _checked(group: Group) -> Callable[..., Any]:
 
 
 def is_of_compile(error: RuntimeError) -> bool:
-    return str(error).startswith("compile failed")
+    return isinstance(error, _C.CompileError)

@@ -27,6 +27,13 @@ Affine unit(std::size_t rank, std::size_t dim) {
   return made;
 }
 
+// How many elements lie between the first and the last, these included; 0 or less if there are none.
+Poly reach(const Shape& sizes, const std::vector<Poly>& strides) {
+  Poly last = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) last = last + (sizes[d] - Poly(1)) * strides[d];
+  return last + Poly(1);
+}
+
 std::string conversion(Type from, Type to) {
   if (to == Type::kBool) return "($0 != 0)";
   if (is_real(from) && !is_real(to)) return "(" + std::string(value_name(to)) + ")x_whole($0)";
@@ -233,6 +240,40 @@ int Builder::scratch(Type type, const Shape& sizes) {
                               .strides = contiguous(sizes),
                               .elements = product(sizes)});
   return static_cast<int>(program_.buffers.size()) - 1;
+}
+
+// Of what gets new content it lies as that does, so that the parts can be written there: see the updates of
+// lowering.cpp.
+Tensor Builder::rewritten(const Tensor& base, Type type, const Shape& sizes, Write write) {
+  const int buffer = scratch(type, sizes);
+  Buffer& made = program_.buffers[static_cast<std::size_t>(buffer)];
+  if (const Expr& from = *base.expr; from.kind == Expr::Kind::kLoad && from.args.empty()) {
+    const Buffer& held = program_.buffers[static_cast<std::size_t>(from.buffer)];
+    if (held.is_updated && held.sizes == sizes && load(from.buffer).expr == base.expr) {
+      made.is_updated = true;
+      made.strides = held.strides;
+      made.elements = reach(sizes, held.strides);
+    }
+  }
+  const Affine where{0, made.strides};
+  store(expand(base, sizes), buffer, where, false);
+  write(buffer, where);
+  const Tensor result = load(buffer);
+  rewritten_[result.expr] = {base.expr, std::move(write)};
+  return result;
+}
+
+Tensor Builder::replaced(const Tensor& base, Type type, const Shape& sizes, const Tensor& before,
+                         const Part& part, const Tensor& source) {
+  const auto inner = rewritten_.find(source.expr);
+  if (inner != rewritten_.end() && inner->second.base == before.expr) {
+    return rewritten(base, type, sizes, [write = inner->second.write, part](int buffer, const Affine& where) {
+      write(buffer, part(where));
+    });
+  }
+  return rewritten(base, type, sizes, [this, source, part](int buffer, const Affine& where) {
+    store(source, buffer, part(where), true);
+  });
 }
 
 Tensor Builder::load(int buffer) {

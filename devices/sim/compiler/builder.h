@@ -4,6 +4,8 @@
 // Fails with PLUG_UNSUPPORTED for what cannot be compiled. One thread uses a Builder.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +68,19 @@ class Builder {
   Tensor copied(const Tensor& tensor);
   int scratch(Type type, const Shape& sizes);
   Tensor load(int buffer);
+
+  // ---- Tensors of which parts are written anew. ----
+  // Writes them into a buffer in which the tensor's element [i, j ...] lies at `where`.
+  using Write = std::function<void(int buffer, const Affine& where)>;
+  // Where the elements of a part lie, if those of the whole lie at `where`.
+  using Part = std::function<Affine(const Affine& where)>;
+  // A copy of `base` with what `write` writes.
+  Tensor rewritten(const Tensor& base, Type type, const Shape& sizes, Write write);
+  // A copy of `base` with `source` in the place of `before`, which is that part of it. If the source is
+  // itself a copy of `before` with parts written, these are written and no more.
+  Tensor replaced(const Tensor& base, Type type, const Shape& sizes, const Tensor& before, const Part& part,
+                  const Tensor& source);
+
   // Writes all of the tensor into the buffer's elements [offset + strides].
   void store(const Tensor& tensor, int buffer, const Affine& place, bool is_part);
   // buffer[positions * steps + place] (+)= tensor.
@@ -82,7 +97,14 @@ class Builder {
   std::optional<Tensor> reduced_in_parts(Fold fold, const Tensor& tensor,
                                          const std::vector<std::size_t>& dims, Type type);
 
+  // What a tensor is a copy of, and what was written into it.
+  struct Rewritten {
+    const Expr* base;
+    Write write;
+  };
+
   Program& program_;
+  std::map<const Expr*, Rewritten> rewritten_;
 };
 
 // The dims of a shape each as itself.

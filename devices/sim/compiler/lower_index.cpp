@@ -104,22 +104,16 @@ void index(Node& n) {
   n.set(n.b.gather(self, at.dims, at.positions, at.map, at.sizes));
 }
 
-// A copy of `self` that parts of are written into; sums have the digits of the type they are computed in.
-int copy_of_base(Node& n, const Tensor& self, bool accumulates) {
-  const int buffer = n.b.scratch(accumulates ? computed(n.type()) : n.type(), n.shape());
-  n.b.store(n.b.expand(self, n.shape()), buffer,
-            {0, n.b.program().buffers[static_cast<std::size_t>(buffer)].strides}, false);
-  return buffer;
-}
-
+// Sums have the digits of the type they are computed in.
 void put(Node& n, const Tensor& self, const Indexing& at, const Tensor& values, bool accumulates) {
-  const int buffer = copy_of_base(n, self, accumulates);
-  const std::vector<Poly> strides = n.b.program().buffers[static_cast<std::size_t>(buffer)].strides;
-  std::vector<Poly> steps;
-  for (const std::size_t dim : at.dims) steps.push_back(strides[dim]);
-  const Affine place = remap({0, strides}, at.map, at.sizes.size());
-  n.b.scatter(n.b.expand(values, at.sizes), buffer, place, at.positions, steps, accumulates);
-  n.set(n.b.load(buffer));
+  const Type type = accumulates ? computed(n.type()) : n.type();
+  const auto write = [&b = n.b, at, values, accumulates](int buffer, const Affine& where) {
+    std::vector<Poly> steps;
+    for (const std::size_t dim : at.dims) steps.push_back(where.coefs[dim]);
+    b.scatter(b.expand(values, at.sizes), buffer, remap(where, at.map, at.sizes.size()), at.positions, steps,
+              accumulates);
+  };
+  n.set(n.b.rewritten(self, type, n.shape(), write));
 }
 
 void index_put(Node& n) {

@@ -124,18 +124,25 @@ void slice_scatter(Node& n) {
   const Tensor source = n.tensor(1);
   const bool is_all = start.is(0) && step.is(1) && source.sizes[dim] == self.sizes[dim];
   if (is_all) return n.set(source);
-  const int buffer = copy_for_part(n, self);
-  put_part(n, source, buffer, dim, start, step);
-  n.set(n.b.load(buffer));
+  const Tensor before = n.b.slice(self, dim, start, step, source.sizes[dim]);
+  const auto part = [=](Affine where) {
+    where.offset = where.offset + start * where.coefs[dim];
+    where.coefs[dim] = where.coefs[dim] * step;
+    return where;
+  };
+  n.set(n.b.replaced(self, n.type(), n.shape(), before, part, source));
 }
 
 void select_scatter(Node& n) {
   const Tensor self = n.tensor(0);
   const std::size_t dim = n.dim(2, self.rank());
-  const Tensor source = n.b.unsqueeze(n.tensor(1), dim);
-  const int buffer = copy_for_part(n, self);
-  put_part(n, source, buffer, dim, n.start(3, self.sizes[dim]), 1);
-  n.set(n.b.load(buffer));
+  const Poly index = n.start(3, self.sizes[dim]);
+  const auto part = [=](Affine where) {
+    where.offset = where.offset + index * where.coefs[dim];
+    where.coefs.erase(where.coefs.begin() + static_cast<std::ptrdiff_t>(dim));
+    return where;
+  };
+  n.set(n.b.replaced(self, n.type(), n.shape(), n.b.select(self, dim, index), part, n.tensor(1)));
 }
 
 void constant_pad(Node& n) {

@@ -43,6 +43,10 @@ class GraphLowering {
     for (std::uint32_t v = 0; v < graph_.value_count; ++v) {
       if ((graph_.values[v]->flags & PLUG_GRAPH_CONSTANT) != 0) add_constant(v);
     }
+    for (std::uint32_t o = 0; o < graph_.output_count; ++o) {
+      if (updated(o) >= 0)
+        program_.buffers[static_cast<std::size_t>(input_buffer(updated(o)))].is_updated = true;
+    }
     count_uses();
     for (std::uint32_t n = 0; n < graph_.node_count; ++n) lower_node(*graph_.nodes[n], whole);
     for (std::uint32_t o = 0; o < graph_.output_count; ++o) {
@@ -203,7 +207,7 @@ class GraphLowering {
       if (must_be_kept(update, updates)) update.value = builder_.copied(update.value);
     }
     for (const Update& update : updates) {
-      if (!write_in_place(update)) store_update(update);
+      if (!write_in_place(update, updates)) store_update(update);
     }
   }
 
@@ -240,31 +244,71 @@ class GraphLowering {
                    false);
   }
 
-  // A copy of the argument with parts written into it needs no copy: the parts are written into the argument.
-  bool write_in_place(const Update& update) {
-    const Expr& expr = *update.value.expr;
-    if (expr.kind != Expr::Kind::kLoad || !expr.args.empty()) return false;
-    Buffer& buffer = program_.buffers[static_cast<std::size_t>(expr.buffer)];
-    const Affine whole{0, update.made.strides};
-    const bool fits = buffer.origin == Buffer::Origin::kScratch && buffer.type == update.made.type &&
-                      buffer.sizes == update.made.sizes && buffer.strides == update.made.strides &&
-                      same_place(expr.place, whole, buffer.sizes);
-    if (!fits) return false;
-    auto& stages = program_.stages;
-    const auto copy = std::find_if(stages.begin(), stages.end(),
-                                   [&](const Stage& stage) { return stage.buffer == expr.buffer; });
-    const bool is_copy = copy->kind == Stage::Kind::kLoops && copy->fold == Fold::kNone && !copy->is_part &&
-                         copy->value->kind == Expr::Kind::kLoad && copy->value->buffer == update.input &&
-                         copy->value->args.empty() && same_place(copy->value->place, whole, buffer.sizes);
-    if (!is_copy) return false;
-    for (auto later = copy + 1; later != stages.end(); ++later) {
-      if (reads(*later, update.input)) return false;
+  // A copy of the argument with parts written into it needs no copy, nor does a copy of that: the parts are
+  // written into the argument, one after the other.
+  bool write_in_place(const Update& update, const std::vector<Update>& updates) {
+    std::vector<std::size_t> copies;
+    const std::vector<int> chain = chain_of(update, copies);
+    if (chain.empty() || are_read(chain, update, updates)) return false;
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      Buffer& buffer = program_.buffers[static_cast<std::size_t>(chain[i])];
+      buffer.origin = update.made.origin;
+      buffer.index = update.made.index;
+      buffer.overwritten = i + 1 < chain.size() ? chain[i + 1] : update.input;
     }
-    stages.erase(copy);
-    buffer.origin = update.made.origin;
-    buffer.index = update.made.index;
-    buffer.overwritten = update.input;
+    for (const std::size_t copy : copies)  // the last first
+      program_.stages.erase(program_.stages.begin() + static_cast<std::ptrdiff_t>(copy));
     return true;
+  }
+
+  // Buffers that could lie where the argument does: its new content, what that is a copy of, and so on up to
+  // a copy of the argument; and the stages that copy. None: there is no such chain.
+  std::vector<int> chain_of(const Update& update, std::vector<std::size_t>& copies) const {
+    std::vector<int> chain;
+    const Expr* from = update.value.expr;
+    for (;;) {
+      if (!is_whole(from, update)) return {};
+      if (from->buffer == update.input) return chain;
+      const Buffer& buffer = program_.buffers[static_cast<std::size_t>(from->buffer)];
+      const bool fits = buffer.origin == Buffer::Origin::kScratch && buffer.type == update.made.type &&
+                        buffer.sizes == update.made.sizes && buffer.strides == update.made.strides;
+      if (!fits) return {};
+      const std::size_t copy = first_stage_of(from->buffer);
+      const Stage& stage = program_.stages[copy];
+      const bool is_copy = stage.kind == Stage::Kind::kLoops && stage.fold == Fold::kNone && !stage.is_part;
+      if (!is_copy || !is_whole(stage.value, update)) return {};
+      for (std::size_t later = copy + 1; later < program_.stages.size(); ++later) {
+        if (reads(program_.stages[later], stage.value->buffer)) return {};
+      }
+      chain.push_back(from->buffer);
+      copies.push_back(copy);
+      from = stage.value;
+    }
+  }
+
+  // Whether it is all of a buffer that lies as the argument does.
+  static bool is_whole(const Expr* expr, const Update& update) {
+    return expr->kind == Expr::Kind::kLoad && expr->args.empty() &&
+           expr->place.coefs.size() == update.made.sizes.size() &&
+           same_place(expr->place, {0, update.made.strides}, update.made.sizes);
+  }
+
+  std::size_t first_stage_of(int buffer) const {
+    std::size_t first = 0;
+    while (program_.stages[first].buffer != buffer) ++first;
+    return first;
+  }
+
+  // Whether other updates, which are stored later, are made of what will have been overwritten by then.
+  static bool are_read(const std::vector<int>& chain, const Update& update,
+                       const std::vector<Update>& updates) {
+    for (const Update& other : updates) {
+      if (other.output == update.output) continue;
+      for (const Expr* load : loads_of(other.value.expr)) {
+        if (std::find(chain.begin() + 1, chain.end(), load->buffer) != chain.end()) return true;
+      }
+    }
+    return false;
   }
 
   static bool reads(const Stage& stage, int buffer) {

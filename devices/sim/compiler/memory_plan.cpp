@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "schedule.h"
@@ -14,8 +15,9 @@ struct Slot {
 
 std::string aligned(const Poly& bytes) {
   if (const auto fixed = bytes.number())
-    return std::to_string((*fixed + kAlignment - 1) / kAlignment * kAlignment) + "L";
-  return "((" + bytes.text() + "+63)/64*64)";
+    return std::to_string((std::max<std::int64_t>(*fixed, 0) + kAlignment - 1) / kAlignment * kAlignment) + "L";
+  const std::string text = "(" + bytes.text() + ")";  // of a tensor without elements it may be less than 0
+  return "(" + text + "<=0?0L:(" + text + "+63)/64*64)";
 }
 
 // The slot that is free and just large enough; for sizes that are not known, of the same size.

@@ -17,7 +17,8 @@ struct Buffer {
   Shape sizes;
   std::vector<Poly> strides;
   Poly elements;         // of room that it needs
-  int overwritten = -1;  // the buffer whose memory this is the new content of
+  bool is_updated = false;  // it, or what it is a copy of, gets new content at the end
+  int overwritten = -1;     // the buffer whose memory this is the new content of
 };
 
 enum class Fold { kNone, kSum, kProduct, kMost, kLeast, kAny, kAll };

@@ -186,7 +186,8 @@ class Scheduler {
         const Stage& other = item.stage;
         const bool is_read = touches(stage, other.buffer, false);
         const bool is_written_again = other.buffer == stage.buffer;
-        const bool is_spoilt = overwritten >= 0 && touches(other, overwritten, false);
+        const bool is_spoilt =
+            overwritten >= 0 && (touches(other, overwritten, false) || other.buffer == overwritten);
         if (is_read) earliest = std::max(earliest, n);
         if (is_written_again) earliest = std::max(earliest, other.is_part && stage.is_part ? n : n + 1);
         if (is_spoilt) earliest = std::max(earliest, n + 1);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -129,6 +130,19 @@ class FaultLayer {
     }
     return around({call.device, call.stream, call.sequence}, "kernel", [&] { return kernel.fn(&call); });
   }
+  plug_status call_engine(const plug_kernel& kernel, const plug_call& call, const EngineKernel& engine) {
+    const plug_status answer = strike(*current_faults(), engine.function, {call.device, 0});
+    return answer == PLUG_OK ? call_kernel(kernel, call) : answer;
+  }
+
+  // A lost device takes no engine, but gives them back.
+  template <class Below, class... Args>
+  plug_status call_compiler(const char* name, const Below& below, Args... args) {
+    const int32_t device = device_of_call(args...);
+    if (is_lost(device) && std::string_view(name) != "engine_destroy") return fail_as_lost(device);
+    const plug_status answer = strike(*current_faults(), name, {device, 0});
+    return answer == PLUG_OK ? below(args...) : answer;
+  }
 
  private:
   // What a lost device still answers: what it is, and the end.
@@ -246,6 +260,7 @@ void insert_fault(Module& module) {
   set_faults(module, text == nullptr ? "" : text);
   insert_layer(module.runtime, *module.faults);
   insert_kernel_layer(module, *module.faults);
+  insert_compiler_layer(module, *module.faults);
 }
 
 void set_faults(const Module& module, const std::string& text) {

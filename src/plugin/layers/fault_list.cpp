@@ -33,8 +33,14 @@ bool is_among(const std::string_view (&list)[N], std::string_view name) {
 std::optional<std::string> function_named(std::string_view name) {
   if (name == "alloc") return "mem_alloc";
   if (name == "fill") return "mem_fill";
-  if (name == "kernel") return "kernel";
+  for (const char* word : {"kernel", "run", "engine_pack"}) {
+    if (name == word) return word;
+  }
   std::optional<std::string> found;
+  const CompilerCalls calls;
+  CompilerCalls::for_each(calls, [&](const char* member, const auto& /*function*/) {
+    if (name == member) found = member;
+  });
   for_each_member([&]<auto Function>(const char* member, Group /*group*/) {
     if (name == member) found = member;
   });
@@ -76,7 +82,7 @@ class Reader {
       at_ -= name.size();
       refuse(
           "unknown fault; use alloc, copy, fill, kernel, slow, later, lost, or a function "
-          "of plug_runtime");
+          "of plug_runtime or plug_compiler");
     }
     fault.function = *function;
     if (is_among(kAsking, *function)) fault.status = PLUG_NO_MEMORY;

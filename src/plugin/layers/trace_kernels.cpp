@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/immortal.h"
+#include "plugin/layer.h"
 #include "plugin/layers/trace_text.h"
 
 namespace torchplug::plugin::tracing {
@@ -65,8 +67,8 @@ struct TracedState {
 
 class TracedKernel {
  public:
-  static void wrap(plug_kernel& kernel, Trace& trace) {
-    kernel.user = immortal<TracedKernel>(trace, kernel);
+  static void wrap(plug_kernel& kernel, Trace& trace, const EngineKernel& engine = {}) {
+    kernel.user = immortal<TracedKernel>(trace, kernel, engine);
     kernel.fn = [](const plug_call* call) { return of(call).run(*call); };
     if (kernel.prepare != nullptr) {
       kernel.prepare = [](const plug_call* call, void** state) { return of(call).prepare(*call, state); };
@@ -80,7 +82,8 @@ class TracedKernel {
     }
   }
 
-  TracedKernel(Trace& trace, const plug_kernel& below) : trace_(trace), below_(below) {}
+  TracedKernel(Trace& trace, const plug_kernel& below, const EngineKernel& engine)
+      : trace_(trace), below_(below), engine_(engine) {}
 
  private:
   static const TracedKernel& of(const plug_call* call) {
@@ -90,7 +93,7 @@ class TracedKernel {
   plug_status run(const plug_call& call) const {
     CallText text(trace_.names, trace_.contents, {call.device, call.stream});
     const bool is_read = (call.flags & PLUG_CALL_CAPTURED) == 0;
-    const uint64_t line = begin(below_.schema != nullptr ? "kernel" : "any", call, text, is_read);
+    const uint64_t line = begin(function(), call, text, is_read);
     plug_status status = PLUG_OK;
     with_services(line, call, [&](const plug_call& inside) { status = below_.fn(&inside); });
     std::string answer = trace_.answer(status);
@@ -143,12 +146,22 @@ class TracedKernel {
     return name;
   }
 
-  uint64_t begin(const char* function, const plug_call& call, CallText& text, bool is_read) const {
+  const char* function() const {
+    if (engine_.engine != nullptr) return engine_.function;
+    return below_.schema != nullptr ? "kernel" : "any";
+  }
+
+  // An engine's kernel has no schema, but an engine.
+  std::string subject(const plug_call& call) const {
+    if (engine_.engine != nullptr) return " engine=" + trace_.names.find('g', call.device, engine_.engine);
     const char* schema = below_.schema != nullptr ? below_.schema : call.schema;
     const bool is_other = call.schema != nullptr && schema != nullptr && std::string(schema) != call.schema;
+    return " schema=" + quoted(schema) + (is_other ? " operator=" + quoted(call.schema) : "");
+  }
+
+  uint64_t begin(const char* function, const plug_call& call, CallText& text, bool is_read) const {
     const auto* state = static_cast<const TracedState*>(call.state);
-    std::string line = std::string(function) + " schema=" + quoted(schema);
-    if (is_other) line += " operator=" + quoted(call.schema);
+    std::string line = function + subject(call);
     line += " name=" + quoted(call.name) + " device=" + std::to_string(call.device) +
             " stream=" + (call.stream == nullptr ? "s0" : trace_.names.find('s', call.device, call.stream)) +
             " flags=" + hexadecimal_text(call.flags) + " sequence=" + std::to_string(call.sequence) +
@@ -173,6 +186,58 @@ class TracedKernel {
 
   Trace& trace_;
   const plug_kernel below_;
+  const EngineKernel engine_;  // none: an operator's kernel
+};
+
+// The functions of a compiler. What they are given and give, but for engines, is too much to write down.
+class TracedCompiler {
+ public:
+  explicit TracedCompiler(Trace& trace) : trace_(trace) {}
+
+  template <class Below, class... Args>
+  plug_status call_compiler(const char* name, const Below& below, Args... args) {
+    const int32_t device = device_of_call(args...);
+    std::string line = name + (" device=" + std::to_string(device));
+    (add_in(line, device, args), ...);
+    const uint64_t number = trace_.file.begin(line);
+    if (std::string_view(name) == "engine_destroy") (forget(device, args), ...);
+    const plug_status status = below(args...);
+    std::string answer = trace_.answer(status);
+    if (status == PLUG_OK) (add_out(answer, device, args), ...);
+    trace_.file.end(number, answer);
+    return status;
+  }
+
+ private:
+  template <class T>
+  void add_in(std::string& /*line*/, int32_t /*device*/, T /*argument*/) {}
+  void add_in(std::string& line, int32_t device, plug_engine engine) {
+    line += " engine=" + trace_.names.find('g', device, engine);
+  }
+  void add_in(std::string& line, int32_t device, const plug_graph* graph) {
+    (void)device;
+    line += " nodes=" + std::to_string(graph->node_count) + " inputs=" + std::to_string(graph->input_count) +
+            " outputs=" + std::to_string(graph->output_count) +
+            " symbols=" + std::to_string(graph->symbol_count);
+  }
+  void add_in(std::string& line, int32_t device, const plug_compile* wish) {
+    add_in(line, device, wish->graph);
+  }
+
+  template <class T>
+  void add_out(std::string& /*answer*/, int32_t /*device*/, T /*argument*/) {}
+  void add_out(std::string& answer, int32_t device, plug_engine* engine) {
+    answer += " engine=" + (*engine == nullptr ? "none" : trace_.names.add('g', device, *engine));
+  }
+  void add_out(std::string& answer, int32_t /*device*/, const char** text) {
+    answer += " text=" + quoted(*text);
+  }
+
+  template <class T>
+  void forget(int32_t /*device*/, T /*argument*/) {}
+  void forget(int32_t device, plug_engine engine) { trace_.names.remove('g', device, engine); }
+
+  Trace& trace_;
 };
 
 }  // namespace
@@ -189,6 +254,10 @@ std::string Trace::answer(plug_status status) const {
 void trace_kernels(Module& module, Trace& trace) {
   for (plug_kernel& kernel : module.kernels) TracedKernel::wrap(kernel, trace);
   if (module.any) TracedKernel::wrap(*module.any, trace);
+  module.engine_layers.emplace_back([&trace](plug_kernel& kernel, const EngineKernel& engine) {
+    TracedKernel::wrap(kernel, trace, engine);
+  });
+  insert_compiler_layer(module, *immortal<TracedCompiler>(trace));
 }
 
 }  // namespace torchplug::plugin::tracing

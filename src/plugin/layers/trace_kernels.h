@@ -1,6 +1,6 @@
 #pragma once
 // Kernels in a trace: each call of them, of their `prepare`, `shape` and `forget`, and what they ask the host
-// for meanwhile. Any thread may call.
+// for meanwhile; and a compiler, whose engines are called as kernels are. Any thread may call.
 
 #include <string>
 
@@ -25,7 +25,7 @@ struct Trace {
   std::string answer(plug_status status) const;
 };
 
-// Puts the trace around every kernel of the module.
+// Puts the trace around every kernel of the module, its compiler, and the engines to come.
 void trace_kernels(Module& module, Trace& trace);
 
 }  // namespace torchplug::plugin::tracing

@@ -1,8 +1,8 @@
 #pragma once
 // What a trace calls the handles that a plugin has given: m1, m2 ... for memory, s1 for streams, e1 for
-// events, c1 for captures, p1 for what `prepare` kept, q1 for pinned memory, v1 for what host_map gave; x1
-// for memory that the plugin did not give. A number is never used again. Belongs to a TraceLayer; any thread
-// may ask.
+// events, c1 for captures, g1 for engines, p1 for what `prepare` kept, q1 for pinned memory, v1 for what
+// host_map gave; x1 for memory that the plugin did not give. A number is never used again. Belongs to a
+// TraceLayer; any thread may ask.
 
 #include <cstdint>
 #include <map>

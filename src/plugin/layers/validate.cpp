@@ -448,13 +448,13 @@ class Checks {
   void list_leaks() {
     const Memory::Count live = memory_.live();
     const Memory::Count pinned = memory_.pinned();
-    const size_t held = memory_.host_maps() + order_.events() + order_.captures();
+    const size_t held = memory_.host_maps() + order_.events() + order_.captures() + state_.engines.count();
     if (live.number + pinned.number + held == 0) return;
     note(Rule::kLeak, "Not released at exit: " + counted(live.number, "allocation") + " (" +
                           counted(live.bytes, "byte") + "), " + counted(pinned.number, "pinned block") +
                           ", " + counted(memory_.host_maps(), "mapped range") + ", " +
-                          counted(order_.events(), "event") + " and " +
-                          counted(order_.captures(), "capture") + ".");
+                          counted(order_.events(), "event") + ", " + counted(order_.captures(), "capture") +
+                          " and " + counted(state_.engines.count(), "engine") + ".");
   }
 
   State& state_;
@@ -477,6 +477,16 @@ class ValidateLayer {
   plug_status call_kernel(const plug_kernel& kernel, const plug_call& call) {
     return guarded(title_of(kernel, call), [&] { return check_kernel(state_, kernel, call); });
   }
+  plug_status call_engine(const plug_kernel& kernel, const plug_call& call, const EngineKernel& engine) {
+    return guarded(engine.function, [&] { return check_kernel(state_, kernel, call, engine); });
+  }
+  template <class Below, class... Args>
+  plug_status call_compiler(const char* name, const Below& below, Args... args) {
+    return guarded(name, [&] {
+      state_.check_device(name, device_of_call(args...));
+      return check_compiler(name, below, args...);
+    });
+  }
   plug_status call_prepare(const plug_kernel& kernel, const plug_call& call, void** kept) {
     return guarded(title_of(kernel, call), [&] { return check_prepare(state_, kernel, call, kept); });
   }
@@ -491,6 +501,37 @@ class ValidateLayer {
   }
 
  private:
+  // ---- the compiler ----
+
+  plug_status check_compiler(const char* /*name*/, const decltype(CompilerCalls::compile)& below,
+                             const plug_compile* wish, plug_engine* engine) {
+    return check_compile(state_, below, wish, engine);
+  }
+  plug_status check_compiler(const char* /*name*/, const decltype(CompilerCalls::engine_load)& below,
+                             int32_t device, const void* data, uint64_t bytes, plug_engine* engine) {
+    return check_load(state_, below, device, data, bytes, engine);
+  }
+  plug_status check_compiler(const char* name, const decltype(CompilerCalls::engine_destroy)& below,
+                             int32_t device, plug_engine engine) {
+    state_.engines.check_destroy(device, engine);
+    return answered(name, below, device, engine);
+  }
+  template <class Below, class... Args>
+  plug_status check_compiler(const char* name, const Below& below, int32_t device, plug_engine engine,
+                             Args... args) {
+    state_.engines.check_live(name, device, engine);
+    return answered(name, below, device, engine, args...);
+  }
+  template <class Below, class... Args>
+  plug_status check_compiler(const char* name, const Below& below, int32_t device, Args... args) {
+    return answered(name, below, device, args...);
+  }
+  template <class Below, class... Args>
+  plug_status answered(const char* name, const Below& below, Args... args) {
+    take_plugin_error();
+    return state_.check_status(name, below(args...), /*is_query=*/false);
+  }
+
   // What every call goes through.
   template <class Body>
   plug_status guarded(const char* function, Body body) {
@@ -528,6 +569,7 @@ void insert_validate(Module& module) {
   auto& layer = *immortal<ValidateLayer>(module.runtime, module.host);
   insert_layer(module.runtime, layer);
   insert_kernel_layer(module, layer);
+  insert_compiler_layer(module, layer);
   module.runtime.replace<&R::shutdown>(layer);
 }
 

@@ -220,12 +220,15 @@ plug_status check_prepare(State& state, const plug_kernel& kernel, const plug_ca
   return state.check_status("prepare", status, /*is_query=*/false);
 }
 
-plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_call& call) {
+plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_call& call,
+                         const EngineKernel& engine) {
   if (call.device == PLUG_HOST) return check_host_kernel(state, kernel, call);
   check_given(state, kernel, call);
+  if (engine.engine != nullptr) state.engines.check_live(engine.function, call.device, engine.engine);
   state.kernel_states.check_call(title_of(kernel, call), call.state);
   const Order::Place place = state.order.enqueue(call.device, call.stream);
   state.kernel_states.note_use(call.state, place);
+  if (engine.engine != nullptr) state.engines.note_use(engine.engine, place);
   const auto use = [&](const plug_tensor& tensor) { state.memory.note_use(tensor.mem, place); };
   for_each_tensor(call.args, call.arg_count, use);
   take_plugin_error();

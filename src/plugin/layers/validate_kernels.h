@@ -20,7 +20,9 @@ inline const char* title_of(const plug_kernel& kernel, const plug_call& call) {
 // The same for a kernel's `prepare`.
 plug_status check_prepare(State& state, const plug_kernel& kernel, const plug_call& call, void** kept);
 
-// Calls the kernel, having checked what it is given; then checks its answer.
-plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_call& call);
+// Calls the kernel, having checked what it is given; then checks its answer. `engine`: which one it runs or
+// packs, if it is an engine's.
+plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_call& call,
+                         const EngineKernel& engine = {});
 
 }  // namespace torchplug::plugin::validation

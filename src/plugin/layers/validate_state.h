@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "plugin/layers/validate_engines.h"
 #include "plugin/layers/validate_kernel_states.h"
 #include "plugin/layers/validate_memory.h"
 #include "plugin/layers/validate_order.h"
@@ -22,6 +23,7 @@ class State {
   Order order;
   Memory memory;
   KernelStates kernel_states{order};
+  Engines engines{order};
 
   // From now on every call is one too many.
   void end() { is_over_ = true; }
