@@ -175,7 +175,12 @@ EngineGroup::EnginePtr EngineGroup::start_or_wait(const EngineKey& key, Numbers 
     if (compilation != nullptr) compilation->cancel();
     throw;
   }
-  return answer.made.get();
+  try {
+    return answer.made.get();
+  } catch (...) {
+    take_failure();  // who has waited is told of it, not the next to call too
+    throw;
+  }
 }
 
 // Whoever waits is thrown it; where nobody does, the next to call.
@@ -189,14 +194,14 @@ void EngineGroup::note_failure(EngineCache<Engine>::Ticket& ticket, const std::e
   ticket.decline(error);
 }
 
+std::exception_ptr EngineGroup::take_failure() {
+  const std::lock_guard lock(report_lock_);
+  return std::exchange(failure_, nullptr);
+}
+
 void EngineGroup::throw_failure() {
   if (!settings_.in_background) return;
-  std::exception_ptr failure;
-  {
-    const std::lock_guard lock(report_lock_);
-    failure = std::exchange(failure_, nullptr);
-  }
-  if (failure != nullptr) std::rethrow_exception(failure);
+  if (const std::exception_ptr failure = take_failure()) std::rethrow_exception(failure);
 }
 
 void EngineGroup::note_declined(const std::string& why) {

@@ -79,6 +79,7 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
                           bool waits);
   EnginePtr engine_of_capture(const std::shared_ptr<Capture>& capture, Numbers numbers);
   void note_failure(EngineCache<Engine>::Ticket& ticket, const std::exception_ptr& error);
+  std::exception_ptr take_failure();
   void throw_failure();
   void note_declined(const std::string& why);
   EnginePtr make_engine(const std::vector<int64_t>& numbers, Compilation& compilation);

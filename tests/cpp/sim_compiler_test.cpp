@@ -10,11 +10,6 @@
 namespace sim_test {
 namespace {
 
-Content as_floats(Content content) {
-  for (double& value : content) value = static_cast<float>(value);
-  return content;
-}
-
 // sigmoid(x + 1) of as many elements, the graph of tests that need any.
 struct SmallGraph {
   Graph g;

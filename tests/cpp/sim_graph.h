@@ -491,4 +491,10 @@ inline Content random_content(std::size_t count, std::uint64_t seed, double rang
   return made;
 }
 
+// As float32 has them.
+inline Content as_floats(Content content) {
+  for (double& value : content) value = static_cast<float>(value);
+  return content;
+}
+
 }  // namespace sim_test

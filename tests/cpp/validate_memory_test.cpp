@@ -178,7 +178,7 @@ TEST(Validate, what_is_left_at_the_end_is_counted) {
     EXPECT_EQ(runtime.shutdown(), PLUG_OK);
     ASSERT_EQ(found("leak"), 1u);
     expect_says(validation_messages().at(0).last,
-                {"2 allocations (150 bytes)", "0 pinned blocks", "1 event and 0 captures"});
+                {"2 allocations (150 bytes)", "0 pinned blocks", "1 event, 0 captures and 0 engines"});
   });
 }
 

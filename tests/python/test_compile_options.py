@@ -558,6 +558,8 @@ import signal, threading, time
 import torchplug.compile
 from torchplug import _C
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the parent process ignores
+
 def interrupt():
     while not _C.compilations_under_way():
         time.sleep(0.01)

@@ -102,10 +102,9 @@ INLINE float float_(uint32_t x) { return __builtin_bit_cast(float, x); }
 }
 template <> bool limit<bool>(bool most) { return most; }
 )"},
-    // A conversion that GCC does not take, with the one back, for a truncation: that would keep the sign of
-    // -0.
-    {"x_whole(", R"(INLINE int64_t x_whole(float x) { return __builtin_llrintf(__builtin_truncf(x)); }
-INLINE int64_t x_whole(double x) { return __builtin_llrint(__builtin_trunc(x)); }
+    // GCC takes a conversion and the one back for a truncation, which would keep the sign of -0.
+    {"x_whole(", R"(INLINE int64_t x_whole(float x) { return (int64_t)(__builtin_truncf(x) + 0.0f); }
+INLINE int64_t x_whole(double x) { return (int64_t)(__builtin_trunc(x) + 0.0); }
 )"},
     {"x_max(", "template <class T> INLINE T x_max(T a, T b) { return a > b || a != a ? a : b; }\n"},
     {"x_min(", "template <class T> INLINE T x_min(T a, T b) { return a < b || a != a ? a : b; }\n"},
