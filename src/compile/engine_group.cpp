@@ -1,6 +1,5 @@
 #include "compile/engine_group.h"
 
-#include <ATen/ops/empty_strided.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -8,12 +7,9 @@
 #include <unordered_set>
 
 #include "aten/plan/ledger.h"
-#include "aten/tensor/copy_on_write.h"
-#include "aten/tensor/describe.h"
-#include "aten/tensor/device_tensor.h"
-#include "base/dtype.h"
 #include "base/immortal.h"
 #include "compile/compile_error.h"
+#include "compile/engine_call.h"
 #include "graph/canonical.h"
 #include "graph/specialize.h"
 #include "graph/title.h"
@@ -28,31 +24,6 @@ LedgerAccount& engine_account() {
   return account;
 }
 
-std::vector<int64_t> values_of(const std::vector<int64_t>& extents, std::span<const int64_t> numbers) {
-  std::vector<int64_t> values;
-  values.reserve(extents.size());
-  for (const int64_t extent : extents) values.push_back(value_of(extent, numbers));
-  return values;
-}
-
-bool are_equal(const std::vector<int64_t>& extents, at::IntArrayRef actual,
-               std::span<const int64_t> numbers) {
-  if (extents.size() != actual.size()) return false;
-  for (size_t i = 0; i < extents.size(); ++i)
-    if (value_of(extents[i], numbers) != actual[i]) return false;
-  return true;
-}
-
-// Whether the strides tell the same elements apart.
-bool have_same_strides(const at::Tensor& tensor, const std::vector<int64_t>& extents,
-                       std::span<const int64_t> numbers) {
-  for (size_t i = 0; i < extents.size(); ++i) {
-    const auto d = static_cast<int64_t>(i);
-    if (tensor.size(d) != 1 && tensor.stride(d) != value_of(extents[i], numbers)) return false;
-  }
-  return true;
-}
-
 // Of engines of equal titles one text, which lives until the process ends.
 const char* kept_name(const Graph& graph) {
   static auto& names = *immortal<std::unordered_set<std::string>>();
@@ -60,26 +31,6 @@ const char* kept_name(const Graph& graph) {
   const std::string source = source_of(graph);
   const std::lock_guard hold(lock);
   return names.insert(source.empty() ? title_of(graph) : title_of(graph) + " of " + source).first->c_str();
-}
-
-// Whether the ranges in which their elements lie have bytes in common.
-bool may_overlap(const at::Tensor& a, const at::Tensor& b) {
-  if (!a.storage().is_alias_of(b.storage()) || a.numel() == 0 || b.numel() == 0) return false;
-  const auto range_of = [](const at::Tensor& tensor) {
-    int64_t last = tensor.storage_offset();
-    for (int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
-    const auto bytes = static_cast<int64_t>(tensor.itemsize());
-    return std::pair(tensor.storage_offset() * bytes, (last + 1) * bytes);
-  };
-  const auto [begin_a, end_a] = range_of(a);
-  const auto [begin_b, end_b] = range_of(b);
-  return begin_a < end_b && begin_b < end_a;
-}
-
-at::Tensor copy_with_strides(const at::Tensor& tensor, at::IntArrayRef strides) {
-  at::Tensor copy = at::empty_strided(tensor.sizes(), strides, tensor.options());
-  copy.copy_(tensor);
-  return copy;
 }
 
 // Without the backtrace that PyTorch adds.
@@ -93,14 +44,6 @@ std::string text_of(const std::exception_ptr& error) {
   } catch (...) {
     return "an exception of unknown type";
   }
-}
-
-plug_value value_of_tensor(const plug_tensor* tensor) {
-  plug_value value{};
-  value.tag = PLUG_VALUE_TENSOR;
-  value.count = 1;
-  value.as.tensors = tensor;
-  return value;
 }
 
 class Stopwatch {
@@ -120,11 +63,9 @@ EngineGroup::EngineGroup(const Compiler& compiler, Graph graph, GroupSettings se
     : compiler_(compiler),
       graph_(std::move(graph)),
       settings_(std::move(settings)),
-      strides_(std::move(strides)),
+      form_(compiler, graph_, std::move(strides)),
       name_(kept_name(graph_)),
       engines_(settings_.engines) {
-  for (const Output& output : graph_.outputs())
-    if (output.updates >= 0) updated_.push_back(static_cast<size_t>(output.updates));
   if (!settings_.directory.empty() && compiler.saves()) store_.emplace(settings_.directory);
 }
 
@@ -190,7 +131,7 @@ void EngineGroup::note_failure(EngineCache<Engine>::Ticket& ticket, const std::e
     failure_ = error;
   }
   if (!settings_.gives_up) return ticket.fail(error);
-  note_declined(text_of(error));
+  note(&GroupReport::declined, text_of(error));
   ticket.decline(error);
 }
 
@@ -204,9 +145,11 @@ void EngineGroup::throw_failure() {
   if (const std::exception_ptr failure = take_failure()) std::rethrow_exception(failure);
 }
 
-void EngineGroup::note_declined(const std::string& why) {
+void EngineGroup::note(Reasons GroupReport::*which, const std::string& why) {
+  if (why.empty()) return;
   const std::lock_guard lock(report_lock_);
-  if (std::ranges::find(report_.declined, why) == report_.declined.end()) report_.declined.push_back(why);
+  Reasons& known = report_.*which;
+  if (std::ranges::find(known, why) == known.end()) known.push_back(why);
 }
 
 EngineGroup::EnginePtr EngineGroup::engine_of_capture(const std::shared_ptr<Capture>& capture,
@@ -238,6 +181,7 @@ EngineGroup::EnginePtr EngineGroup::make_engine(const std::vector<int64_t>& numb
   report_.seconds += watch.seconds();
   if (engine == nullptr) return nullptr;
   (is_loaded ? report_.loaded : report_.compiled) += 1;
+  std::erase_if(made_, [](const auto& one) { return one.expired(); });
   made_.push_back(engine);
   return engine;
 }
@@ -250,7 +194,7 @@ EngineGroup::EnginePtr EngineGroup::compile_engine(const Graph& graph, Compilati
   try {
     auto made = compiler_.compile({graph, settings_.options, progress}, name_);
     if (auto* engine = std::get_if<EnginePtr>(&made)) return std::move(*engine);
-    note_declined(std::get<Declined>(made).why);
+    note(&GroupReport::declined, std::get<Declined>(made).why);
     return nullptr;
   } catch (const CompileError& error) {
     if (!compilation.is_wanted()) throw CompileStopped(error.what());
@@ -280,9 +224,7 @@ EngineGroup::EnginePtr EngineGroup::load_engine(std::string_view key) {
     }
     if (engine == nullptr) store_->remove(key);
   }
-  if (why.empty()) return engine;
-  const std::lock_guard lock(report_lock_);
-  report_.disk.push_back(why);
+  note(&GroupReport::disk, why);
   return engine;
 }
 
@@ -293,9 +235,7 @@ void EngineGroup::save_engine(std::string_view key, const Engine& engine) {
   } catch (...) {
     why = text_of(std::current_exception());
   }
-  if (why.empty()) return;
-  const std::lock_guard lock(report_lock_);
-  report_.disk.push_back(why);
+  note(&GroupReport::disk, why);
 }
 
 void EngineGroup::prepare(Numbers numbers, const Interruption& interruption) {
@@ -323,139 +263,41 @@ std::vector<std::string> EngineGroup::texts() const {
 
 // ---- calls ----
 
-void EngineGroup::check_inputs(Tensors inputs, Numbers numbers) const {
-  const auto count = static_cast<size_t>(graph_.input_count());
-  TORCH_CHECK(inputs.size() == count && numbers.size() == graph_.symbols().size(), "An engine of ", count,
-              " inputs and ", graph_.symbols().size(), " symbols was given ", inputs.size(), " and ",
-              numbers.size(), ".");
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const Symbol& symbol = graph_.symbols()[i];
-    TORCH_CHECK(numbers[i] >= symbol.min && numbers[i] <= symbol.max, "An engine was given ", numbers[i],
-                " for '", symbol.text, "', which it takes from ", symbol.min, " to ", symbol.max, ".");
+EngineGroup::EnginePtr EngineGroup::engine_for(Numbers numbers, const Stream& stream,
+                                               const Interruption& interruption) {
+  EnginePtr engine = find_engine(numbers, interruption, !settings_.in_background);
+  if (engine == nullptr) return nullptr;
+  if (const auto capture = capture_of(stream)) {
+    if (engine->is_ordered()) engine = engine_of_capture(capture, numbers);
+    capture->hold(engine);
   }
-  for (size_t i = 0; i < count; ++i) {
-    const Value& value = graph_.values()[i];
-    const at::Tensor& given = inputs[i];
-    const bool fits = given.defined() && given.device().type() == kDeviceType &&
-                      given.device().index() == compiler_.device() &&
-                      to_plug_dtype(given.scalar_type()) == value.type.dtype &&
-                      are_equal(value.type.sizes, given.sizes(), numbers);
-    if (C10_LIKELY(fits)) continue;
-    TORCH_CHECK(false, "Input ", i, value.name.empty() ? "" : " ('" + value.name + "')",
-                " of an engine is to be ", c10::toString(*to_scalar_type(value.type.dtype)), " of sizes ",
-                at::IntArrayRef(values_of(value.type.sizes, numbers)), " on device ",
-                static_cast<int>(compiler_.device()), ", and was given ",
-                given.defined() ? c10::toString(given.scalar_type()) : "nothing", " of sizes ",
-                given.defined() ? given.sizes() : at::IntArrayRef(), " on ",
-                given.defined() ? given.device().str() : "no device", ".");
-  }
+  return engine;
 }
 
-// With the strides that the graph has, and no lazy bit.
-at::Tensor EngineGroup::conformed(const at::Tensor& input, size_t place, Numbers numbers) const {
-  const TensorType& type = graph_.values()[place].type;
-  const bool has_bits = input.is_conj() || input.is_neg();
-  if (C10_LIKELY(!has_bits && have_same_strides(input, *type.strides, numbers))) return input;
-  return copy_with_strides(input, values_of(*type.strides, numbers));
-}
-
-// As the graph has them. What a run writes has memory of its own, so that the others keep their old content.
-std::vector<at::Tensor> EngineGroup::take_inputs(Tensors given, Numbers numbers) const {
-  std::vector<at::Tensor> inputs;
-  inputs.reserve(given.size());
-  for (size_t i = 0; i < given.size(); ++i) inputs.push_back(conformed(given[i], i, numbers));
-  for (const size_t place : updated_) {
-    own_memory(inputs[place]);
-    const auto is_met = [&](const at::Tensor& other) {
-      return &other != &inputs[place] && may_overlap(inputs[place], other);
-    };
-    if (C10_UNLIKELY(std::ranges::any_of(inputs, is_met)))
-      inputs[place] = copy_with_strides(inputs[place], inputs[place].strides());
-  }
-  return inputs;
-}
-
-at::Tensor EngineGroup::make_output(size_t place, Tensors inputs, Numbers numbers,
-                                    const Stream& stream) const {
-  const Output& output = graph_.outputs()[place];
-  if (output.updates >= 0) return inputs[static_cast<size_t>(output.updates)];
-  const TensorType& type = graph_.values()[static_cast<size_t>(output.value)].type;
-  return empty_on(stream, values_of(type.sizes, numbers), values_of(*type.strides, numbers),
-                  *to_scalar_type(type.dtype));
+void EngineGroup::count(uint64_t GroupReport::*which) {
+  const std::lock_guard lock(report_lock_);
+  report_.*which += 1;
 }
 
 std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors given, Numbers numbers,
                                                         const Interruption& interruption) {
-  check_inputs(given, numbers);
-  EnginePtr engine = find_engine(numbers, interruption, !settings_.in_background);
-  const LedgerTimer timer;
+  form_.check(given, numbers);
   const Stream stream = Stream::current(compiler_.device());
-  if (const auto capture = capture_of(stream); capture != nullptr && engine != nullptr) {
-    if (engine->is_ordered()) engine = engine_of_capture(capture, numbers);
-    capture->hold(engine);
-  }
-  const auto count = [this](uint64_t GroupReport::*which) {
-    const std::lock_guard lock(report_lock_);
-    report_.*which += 1;
-  };
+  const EnginePtr engine = engine_for(numbers, stream, interruption);
   if (engine == nullptr) {
     count(&GroupReport::runs_without);
     return std::nullopt;
   }
-  const std::vector<at::Tensor> inputs = take_inputs(given, numbers);
-  std::vector<at::Tensor> outputs;
-  outputs.reserve(graph_.outputs().size());
-  for (size_t i = 0; i < graph_.outputs().size(); ++i)
-    outputs.push_back(make_output(i, inputs, numbers, stream));
-
-  std::vector<plug_tensor> described(inputs.size() + outputs.size());
-  std::vector<plug_value> arguments;
-  std::vector<plug_value> results;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    described[i] = describe(inputs[i]);
-    arguments.push_back(value_of_tensor(&described[i]));
-  }
-  for (const size_t place : updated_) described[place].flags |= PLUG_TENSOR_WRITTEN;
-  for (const int64_t number : numbers) {
-    plug_value value{};
-    value.tag = PLUG_VALUE_INT;
-    value.as.i = number;
-    if (compiler_.has(PLUG_COMPILER_SYMBOLS)) arguments.push_back(value);
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    plug_tensor& tensor = described[inputs.size() + i];
-    tensor = describe(outputs[i]);
-    tensor.flags |= PLUG_TENSOR_WRITTEN;
-    results.push_back(value_of_tensor(&tensor));
-  }
-  const auto declined = engine->run(inputs, arguments, results, graph_.flags(), stream);
-  if (C10_UNLIKELY(declined.has_value())) {
-    note_declined(*declined);
+  const LedgerTimer timer;
+  EngineCall call(form_, given, numbers, stream);
+  if (const auto declined = call.run(*engine); C10_UNLIKELY(declined.has_value())) {
+    note(&GroupReport::declined, *declined);
     count(&GroupReport::runs_without);
     return std::nullopt;
   }
   count(&GroupReport::runs);
   engine_account().count(Way::kEngine, Reason::kNone, 0, timer.nanoseconds());
-  finish_outputs(given, outputs, numbers);
-  return outputs;
-}
-
-// In the places and with the strides that the caller wants them in.
-void EngineGroup::finish_outputs(Tensors given, std::vector<at::Tensor>& outputs, Numbers numbers) const {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const int32_t updates = graph_.outputs()[i].updates;
-    if (updates >= 0) {
-      const at::Tensor& target = given[static_cast<size_t>(updates)];
-      if (!outputs[i].is_same(target)) {
-        target.copy_(outputs[i]);
-      } else if (!target.is_inference()) {
-        target.unsafeGetTensorImpl()->bump_version();  // as whoever packs it as a weight has to know
-      }
-      outputs[i] = target;
-    } else if (strides_[i] && !have_same_strides(outputs[i], *strides_[i], numbers)) {
-      outputs[i] = copy_with_strides(outputs[i], values_of(*strides_[i], numbers));
-    }
-  }
+  return call.take_outputs();
 }
 
 }  // namespace torchplug::compile

@@ -16,6 +16,7 @@
 
 #include "compile/compilation.h"
 #include "compile/compiler.h"
+#include "compile/engine_call.h"
 #include "graph/engine_cache.h"
 #include "graph/engine_store.h"
 #include "graph/graph.h"
@@ -32,6 +33,8 @@ struct GroupSettings {
   std::string directory;       // of engines on disk; empty: none are kept
 };
 
+using Reasons = std::vector<std::string>;  // each once
+
 // What has become of a group.
 struct GroupReport {
   size_t engines = 0;
@@ -39,9 +42,9 @@ struct GroupReport {
   uint64_t loaded = 0;  // from disk
   double seconds = 0;   // that compiling and loading took
   uint64_t runs = 0;
-  uint64_t runs_without = 0;          // for which there was no engine
-  std::vector<std::string> declined;  // why, each reason once
-  std::vector<std::string> disk;      // what was wrong there
+  uint64_t runs_without = 0;  // for which there was no engine
+  Reasons declined;
+  Reasons disk;  // what was wrong there
 };
 
 class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
@@ -72,7 +75,6 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
  private:
   using EnginePtr = std::shared_ptr<Engine>;
 
-  void check_inputs(Tensors inputs, Numbers numbers) const;
   EngineKey key_of(Numbers numbers) const;
   EnginePtr find_engine(Numbers numbers, const Interruption& interruption, bool waits);
   EnginePtr start_or_wait(const EngineKey& key, Numbers numbers, const Interruption& interruption,
@@ -81,23 +83,20 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
   void note_failure(EngineCache<Engine>::Ticket& ticket, const std::exception_ptr& error);
   std::exception_ptr take_failure();
   void throw_failure();
-  void note_declined(const std::string& why);
+  void note(Reasons GroupReport::*which, const std::string& why);
   EnginePtr make_engine(const std::vector<int64_t>& numbers, Compilation& compilation);
   EnginePtr load_engine(std::string_view key);
   EnginePtr compile_engine(const Graph& graph, Compilation& compilation);
   void save_engine(std::string_view key, const Engine& engine);
   std::string disk_key(const Graph& graph) const;
-  at::Tensor conformed(const at::Tensor& input, size_t place, Numbers numbers) const;
-  at::Tensor make_output(size_t place, Tensors inputs, Numbers numbers, const Stream& stream) const;
-  std::vector<at::Tensor> take_inputs(Tensors given, Numbers numbers) const;
-  void finish_outputs(Tensors given, std::vector<at::Tensor>& outputs, Numbers numbers) const;
+  EnginePtr engine_for(Numbers numbers, const Stream& stream, const Interruption& interruption);
+  void count(uint64_t GroupReport::*which);
 
   const Compiler& compiler_;
   const Graph graph_;
   const GroupSettings settings_;
-  const std::vector<std::optional<std::vector<int64_t>>> strides_;
-  const char* const name_;       // of its engines, for people
-  std::vector<size_t> updated_;  // inputs that outputs are the new content of
+  const CallForm form_;
+  const char* const name_;  // of its engines, for people
   EngineCache<Engine> engines_;
   std::optional<EngineStore> store_;
   mutable std::mutex report_lock_;  // guards
