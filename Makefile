@@ -86,6 +86,7 @@ test: check wheel
 	TORCHPLUG_DEVICE=sim TORCHPLUG_LAYERS=validate $(PYTEST) $(VALIDATED)
 
 test-full: export TORCHPLUG_TEST_SWEEP = all
+test-full: VALIDATED += $(patsubst %,tests/python/test_%.py,compile compile_models compile_training)
 test-full: test
 
 demo: build

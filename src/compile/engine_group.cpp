@@ -1,12 +1,11 @@
 #include "compile/engine_group.h"
 
-#include <c10/util/Exception.h>
-
 #include <algorithm>
 #include <chrono>
 #include <unordered_set>
 
 #include "aten/plan/ledger.h"
+#include "base/exception_text.h"
 #include "base/immortal.h"
 #include "compile/compile_error.h"
 #include "compile/engine_call.h"
@@ -31,19 +30,6 @@ const char* kept_name(const Graph& graph) {
   const std::string source = source_of(graph);
   const std::lock_guard hold(lock);
   return names.insert(source.empty() ? title_of(graph) : title_of(graph) + " of " + source).first->c_str();
-}
-
-// Without the backtrace that PyTorch adds.
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const c10::Error& known) {
-    return known.what_without_backtrace();
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "an exception of unknown type";
-  }
 }
 
 class Stopwatch {

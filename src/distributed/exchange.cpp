@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aten/host/host_scope.h"
+#include "base/exception_text.h"
 #include "base/torch_compat.h"
 
 namespace torchplug::distributed {
@@ -15,18 +16,6 @@ namespace {
 constexpr const char* kAborted = "the process group was aborted";
 
 bool is_message(const c10d::Work& work) { return c10d::isP2POp(work.retrieveOpType()); }
-
-std::string text_of(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an exception of an unknown type";
-  }
-}
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "base/exception_text.h"
 #include "base/immortal.h"
 #include "base/utf8.h"
 #include "plugin/sequence.h"
@@ -101,12 +102,8 @@ std::string take_unseen(DeviceIndex device) {
   }
   try {
     throw_recorded_failure(device);
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  } catch (const std::exception& error) {
-    return error.what();
   } catch (...) {
-    return "an exception of unknown type";
+    return text_of(std::current_exception());
   }
   return "";
 }

@@ -2,12 +2,17 @@
 
 import torch
 from helpers import assert_same, map_tensors, on, tensors_in
+from torch import nn
 
 from torchplug.compile import _backend
 
 
 def compiled(fn, **options):
     return torch.compile(fn, backend="torchplug", **options)
+
+
+def perceptron():
+    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
 
 
 def reports():

@@ -7,6 +7,7 @@ import pytest
 import torch
 from compiling import (
     compiled,
+    perceptron,
     reports,
     same_as_eager,
     same_gradients_as_eager,
@@ -35,10 +36,6 @@ def sweep(value):
         reason="a case for TORCHPLUG_TEST_SWEEP=all",
     )
     return pytest.param(value, marks=skips)
-
-
-def perceptron():
-    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
 
 
 # ---- inference and training ----

@@ -3,13 +3,13 @@
 import concurrent.futures
 import gc
 import threading
+from functools import partial
 
 import pytest
 import torch
-from compiling import compiled, reports, same_as_eager, total
+from compiling import compiled, perceptron, reports, same_as_eager, total
 from helpers import assert_same, capture, output_of
 from session import Session
-from torch import nn
 from torch.nn import functional as F
 from vendors import compile_example
 
@@ -29,10 +29,6 @@ def own_directory(monkeypatch, tmp_path):
     """Engines on disk that no other test has made."""
     monkeypatch.setenv("TORCHPLUG_CACHE_DIR", str(tmp_path / "engines"))
     return tmp_path / "engines"
-
-
-def perceptron():
-    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
 
 
 def steps(x):
@@ -324,6 +320,7 @@ def test_a_directory_that_cannot_be_made_is_said_once_and_engines_are_made(
 
 EVICTED = """
 import threading
+from functools import partial
 import torchplug.compile
 from torchplug.compile import _backend
 _backend.programs = []
@@ -432,7 +429,7 @@ def test_a_captured_engine_draws_other_numbers_at_each_replay(device, module):
 def test_a_captured_engine_outlives_what_it_was_compiled_for(device, module):
     x = torch.randn(3, 4, device=device)
     call = compiled(steps)
-    graph, result = capture(module, lambda: call(x))
+    graph, result = capture(module, partial(call, x))
     torch._dynamo.reset()
     _backend.programs.clear()
     del call

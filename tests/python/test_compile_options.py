@@ -8,6 +8,7 @@ import pytest
 import torch
 from compiling import (
     compiled,
+    perceptron,
     reports,
     same_as_eager,
     same_gradients_as_eager,
@@ -27,10 +28,6 @@ pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 @pytest.fixture(autouse=True)
 def compiling(compiling_afresh):
     pass
-
-
-def perceptron():
-    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
 
 
 def sentence(raised):

@@ -4,7 +4,14 @@ import dataclasses
 
 import pytest
 import torch
-from compiling import compiled, gradients_of, same_as_eager, same_gradients_as_eager, total
+from compiling import (
+    compiled,
+    gradients_of,
+    perceptron,
+    same_as_eager,
+    same_gradients_as_eager,
+    total,
+)
 from helpers import assert_equal, assert_same
 from torch import nn
 from torch.nn import functional as F
@@ -18,10 +25,6 @@ pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 @pytest.fixture(autouse=True)
 def compiling(compiling_afresh):
     pass
-
-
-def perceptron():
-    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
 
 
 # ---- arguments and results ----
