@@ -224,8 +224,8 @@ void EngineGroup::save_engine(std::string_view key, const Engine& engine) {
   note(&GroupReport::disk, why);
 }
 
-void EngineGroup::prepare(Numbers numbers, const Interruption& interruption) {
-  find_engine(numbers, interruption, /*waits=*/true);
+bool EngineGroup::prepare(Numbers numbers, const Interruption& interruption) {
+  return find_engine(numbers, interruption, /*waits=*/true) != nullptr;
 }
 
 GroupReport EngineGroup::report() const {

@@ -64,8 +64,8 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
   // the plugin says of a run that failed.
   std::optional<std::vector<at::Tensor>> run(Tensors inputs, Numbers numbers,
                                              const Interruption& interruption);
-  // Makes the engine for such calls, if there is none, and waits for it.
-  void prepare(Numbers numbers, const Interruption& interruption);
+  // Makes the engine for such calls, if there is none, and waits for it. Whether there is one then.
+  bool prepare(Numbers numbers, const Interruption& interruption);
 
   const Graph& graph() const { return graph_; }
   GroupReport report() const;

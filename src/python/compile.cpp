@@ -180,22 +180,9 @@ py::object& display() {
   return instance;
 }
 
-// One wait for an engine, with the GIL released.
+// Waits for engines, with the GIL released but for what is shown.
 class Wait {
  public:
-  Wait() = default;
-  Wait(const Wait&) = delete;
-  Wait& operator=(const Wait&) = delete;
-  ~Wait() {
-    if (!is_shown_) return;
-    const py::gil_scoped_acquire gil;
-    try {
-      display().attr("end")();
-    } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("torchplug.compile");
-    }
-  }
-
   void tick() {
     const py::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -204,15 +191,38 @@ class Wait {
     display().attr("tick")();
   }
 
+  void end() const {
+    if (!is_shown_) return;
+    const py::gil_scoped_acquire gil;
+    display().attr("end")();
+  }
+
  private:
   bool is_shown_ = false;
 };
 
-std::optional<std::vector<at::Tensor>> run(EngineGroup& group, const std::vector<at::Tensor>& inputs,
-                                           const std::vector<int64_t>& numbers) {
+// work(interruption), without the GIL.
+template <class Work>
+auto while_waiting(const Work& work) {
   const py::gil_scoped_release no_gil;
   Wait wait;
-  return group.run(inputs, numbers, [&wait] { wait.tick(); });
+  try {
+    auto result = work([&wait] { wait.tick(); });
+    wait.end();
+    return result;
+  } catch (...) {
+    wait.end();
+    throw;
+  }
+}
+
+std::optional<std::vector<at::Tensor>> run(EngineGroup& group, const std::vector<at::Tensor>& inputs,
+                                           const std::vector<int64_t>& numbers) {
+  return while_waiting([&](const auto& interruption) { return group.run(inputs, numbers, interruption); });
+}
+
+bool prepare(EngineGroup& group, const std::vector<int64_t>& numbers) {
+  return while_waiting([&](const auto& interruption) { return group.prepare(numbers, interruption); });
 }
 
 py::dict report_of(const EngineGroup& group) {
@@ -268,12 +278,7 @@ void bind_compile(py::module_& module) {
       .def(py::init(&make_group), py::arg("device"), py::arg("graph"), py::arg("options"), py::arg("engines"),
            py::arg("in_background"), py::arg("directory"), py::arg("strides"), py::arg("gives_up") = false)
       .def("run", run)
-      .def("prepare",
-           [](EngineGroup& self, const std::vector<int64_t>& numbers) {
-             const py::gil_scoped_release no_gil;
-             Wait wait;
-             self.prepare(numbers, [&wait] { wait.tick(); });
-           })
+      .def("prepare", prepare)
       .def("report", report_of)
       .def("texts", &EngineGroup::texts)
       .def_property_readonly("graph", &EngineGroup::graph);

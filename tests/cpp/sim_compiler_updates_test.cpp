@@ -1,5 +1,5 @@
-// Parts of an argument written where it lies, however the graph says it: one after the other, parts of parts, in
-// any order of its dims; and copies where its old content is still read.
+// Parts of an argument written where it lies, however the graph says it: one after the other, parts of parts,
+// in any order of its dims; and copies where its old content is still read.
 
 #include "sim_graph.h"
 
@@ -10,8 +10,7 @@ Arg index_arg(std::int64_t i) { return integer_arg(i); }
 
 // cache[row, at] = values, as PyTorch makes a graph of it.
 int write_row(Graph& g, int cache, std::int64_t row, std::int64_t at, int values) {
-  const int part =
-      g.node("aten::select.int", {ref(cache), integer_arg(0), index_arg(row)}, PLUG_F32, {8, 3});
+  const int part = g.node("aten::select.int", {ref(cache), integer_arg(0), index_arg(row)}, PLUG_F32, {8, 3});
   const int written =
       g.node("aten::slice_scatter",
              {ref(part), ref(values), integer_arg(0), index_arg(at), index_arg(at + 1), integer_arg(1)},
@@ -69,8 +68,9 @@ TEST(SimCompilerUpdates, TheOrderOfDimsDoesNotMatter) {
   Graph g;
   const int cache = g.input(PLUG_F32, {2, 8, 3}, {3, 6, 1}), step = g.input(PLUG_F32, {2, 1, 3}),
             where = g.input(PLUG_I64, {1});
-  g.output(g.node("aten::index_copy", {ref(cache), integer_arg(1), ref(where), ref(step)}, PLUG_F32, {2, 8, 3}),
-           cache);
+  g.output(
+      g.node("aten::index_copy", {ref(cache), integer_arg(1), ref(where), ref(step)}, PLUG_F32, {2, 8, 3}),
+      cache);
   Compiled engine(g);
   const Content old = as_floats(random_content(48, 3)), now = {1, 2, 3, 4, 5, 6};
   const Content got = engine.run({old, now, {5}}).at(0);

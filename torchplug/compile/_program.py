@@ -79,15 +79,17 @@ def make(
 def _grouped(built: Built, device: torch.device, options: Options) -> dict[str, Any]:
     """The groups, as the plugin wants them or as the host makes them."""
     parts = [(part.may_compile, part.is_view, part.why) for part in built.parts]
+    found: dict[str, Any]
     try:
-        return built.graph.group(device.index, parts, options.min_nodes)
+        found = built.graph.group(device.index, parts, options.min_nodes)
     except (_C.GraphError, RuntimeError) as error:
         if options.on_error != "eager":
             raise
         why = str(error).splitlines()[0].removesuffix(".")
         warnings.warn(f"{why}. Its operators run one by one.", stacklevel=2)
         none = [(False, part.is_view, part.why or why) for part in built.parts]
-        return built.graph.group(device.index, none, options.min_nodes)
+        found = built.graph.group(device.index, none, options.min_nodes)
+    return found
 
 
 def _is_on(node: fx.Node, device: torch.device) -> bool:

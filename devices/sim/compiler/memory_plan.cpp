@@ -15,7 +15,8 @@ struct Slot {
 
 std::string aligned(const Poly& bytes) {
   if (const auto fixed = bytes.number())
-    return std::to_string((std::max<std::int64_t>(*fixed, 0) + kAlignment - 1) / kAlignment * kAlignment) + "L";
+    return std::to_string((std::max<std::int64_t>(*fixed, 0) + kAlignment - 1) / kAlignment * kAlignment) +
+           "L";
   const std::string text = "(" + bytes.text() + ")";  // of a tensor without elements it may be less than 0
   return "(" + text + "<=0?0L:(" + text + "+63)/64*64)";
 }

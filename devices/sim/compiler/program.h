@@ -16,7 +16,7 @@ struct Buffer {
   Type type;      // in memory
   Shape sizes;
   std::vector<Poly> strides;
-  Poly elements;         // of room that it needs
+  Poly elements;            // of room that it needs
   bool is_updated = false;  // it, or what it is a copy of, gets new content at the end
   int overwritten = -1;     // the buffer whose memory this is the new content of
 };
