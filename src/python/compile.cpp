@@ -103,6 +103,7 @@ std::vector<int32_t> add_node(graph::Graph& graph, const std::string& schema, in
 
 void set_outputs(graph::Graph& graph, const std::vector<std::pair<int32_t, int32_t>>& given) {
   std::vector<graph::Output> outputs;
+  outputs.reserve(given.size());
   for (const auto& [value, updates] : given) outputs.push_back({value, updates});
   graph.set_outputs(std::move(outputs));
 }
@@ -111,6 +112,7 @@ void set_outputs(graph::Graph& graph, const std::vector<std::pair<int32_t, int32
 py::dict group(const graph::Graph& graph, DeviceIndex device,
                const std::vector<std::tuple<bool, bool, std::string>>& candidates, int64_t min_nodes) {
   std::vector<graph::Candidate> known;
+  known.reserve(candidates.size());
   for (const auto& [may_compile, is_view, why] : candidates) known.push_back({may_compile, is_view, why});
   const bool may_any = std::ranges::any_of(known, &graph::Candidate::may_compile);
   const auto partition = may_any ? compiler_of(device).partition(graph) : std::nullopt;
