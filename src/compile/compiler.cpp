@@ -36,6 +36,7 @@ struct Asking {
 
 std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<const char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) pointers.push_back(text.c_str());
   pointers.push_back(nullptr);
   return pointers;
@@ -90,7 +91,8 @@ void Compiler::list_operators() {
     std::string why;
     std::optional<Binding> binding = bind_schema(listed_[i], &why);
     if (binding) {
-      operators_.try_emplace(full_name(binding->operator_handle.operator_name()), *std::move(binding));
+      const std::string name = full_name(binding->operator_handle.operator_name());
+      operators_.try_emplace(name, *std::move(binding));
     } else {
       unused_.push_back({schemas[i], why});
     }
@@ -104,6 +106,7 @@ const Binding* Compiler::find(const std::string& name) const {
 
 std::vector<std::string> Compiler::names() const {
   std::vector<std::string> names;
+  names.reserve(operators_.size());
   for (const auto& [name, binding] : operators_) names.push_back(name);
   std::sort(names.begin(), names.end());
   return names;
@@ -162,7 +165,7 @@ std::shared_ptr<Engine> Compiler::take_engine(const char* function, plug_engine 
                                               const char* name) const {
   TORCH_CHECK(engine != nullptr, "Plugin '", module_.name, "': ", function,
               " returned PLUG_OK and no engine. Set *engine, or return PLUG_UNSUPPORTED.");
-  return std::make_shared<Engine>(module_, device_, engine, inputs, name);
+  return std::make_shared<Engine>(module_, table_, device_, engine, inputs, name);
 }
 
 std::string Compiler::save(const Engine& engine) const {

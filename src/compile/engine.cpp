@@ -17,19 +17,20 @@ std::shared_ptr<KernelState> owner_of(const Module& module, DeviceIndex device, 
 
 }  // namespace
 
-Engine::Engine(const Module& module, DeviceIndex device, plug_engine handle, size_t inputs, const char* name)
+Engine::Engine(const Module& module, const plug_compiler& table, DeviceIndex device, plug_engine handle,
+               size_t inputs, const char* name)
     : module_(module),
+      table_(table),
       device_(device),
       handle_(handle),
-      run_kernel_(kernel_of(module.compiler->run, "run")),
-      pack_kernel_(kernel_of(module.compiler->engine_pack, "engine_pack")),
+      run_kernel_(kernel_of(table_.run, "run")),
+      pack_kernel_(kernel_of(table_.engine_pack, "engine_pack")),
       run_target_{module, run_kernel_, name, "engine", {}, /*may_decline=*/true},
       pack_target_{module, pack_kernel_, name, "engine_pack", {}, /*may_decline=*/false},
-      is_ordered_(false),
       packed_(std::vector<bool>()) {
   alike_.state = owner_of(module, device, handle);
   packed_ = find_packed(inputs);
-  is_ordered_ = packed_.any() || (module.compiler->flags & PLUG_COMPILER_EXCLUSIVE) != 0;
+  is_ordered_ = packed_.any() || (table_.flags & PLUG_COMPILER_EXCLUSIVE) != 0;
 }
 
 plug_kernel Engine::kernel_of(plug_kernel_fn function, const char* name) const {
@@ -39,14 +40,14 @@ plug_kernel Engine::kernel_of(plug_kernel_fn function, const char* name) const {
   kernel.fn = function;
   kernel.user = handle_;
   kernel.accepts = PLUG_ACCEPTS_BROADCAST | PLUG_ACCEPTS_MIXED | PLUG_ACCEPTS_ALIAS;
-  if ((module_.compiler->flags & PLUG_COMPILER_STRIDED) != 0) kernel.accepts |= PLUG_ACCEPTS_STRIDED;
+  if ((table_.flags & PLUG_COMPILER_STRIDED) != 0) kernel.accepts |= PLUG_ACCEPTS_STRIDED;
   for (const auto& wrap : module_.engine_layers) wrap(kernel, {handle_, name});
   return kernel;
 }
 
 PackedWeights Engine::find_packed(size_t inputs) const {
   std::vector<bool> is_packed(inputs, false);
-  if (module_.compiler->engine_pack == nullptr) return PackedWeights(std::move(is_packed));
+  if (table_.engine_pack == nullptr) return PackedWeights(std::move(is_packed));
   if (const plug_engine_info known = info(); known.packed != nullptr) {
     for (size_t i = 0; i < inputs; ++i) is_packed[i] = known.packed[i] != 0;
   }

@@ -22,7 +22,8 @@ class Engine {
  public:
   // Takes over the handle. `inputs`: how many it has. `name`: what messages and the profiler call it; lives
   // until the process ends.
-  Engine(const Module& module, DeviceIndex device, plug_engine handle, size_t inputs, const char* name);
+  Engine(const Module& module, const plug_compiler& table, DeviceIndex device, plug_engine handle,
+         size_t inputs, const char* name);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -49,6 +50,7 @@ class Engine {
   void note_end(const Stream& stream);
 
   const Module& module_;
+  const plug_compiler& table_;
   DeviceIndex device_;
   plug_engine handle_;
   AlikeCalls alike_;  // before what may throw: it destroys the handle
@@ -57,7 +59,7 @@ class Engine {
   KernelTarget run_target_;
   KernelTarget pack_target_;
 
-  bool is_ordered_;
+  bool is_ordered_ = false;
   std::mutex order_lock_;  // guards what an ordered engine has:
   PackedWeights packed_;
   std::optional<Stream> last_;  // the stream it was given to

@@ -30,6 +30,11 @@ bool are_equal(const std::vector<int64_t>& extents, at::IntArrayRef actual,
   return true;
 }
 
+// Graphs have no types that PyTorch has not.
+at::ScalarType scalar_type_of(const TensorType& type) {
+  return to_scalar_type(type.dtype).value_or(at::ScalarType::Undefined);
+}
+
 // Whether the strides tell the same elements apart.
 bool have_same_strides(const at::Tensor& tensor, const std::vector<int64_t>& extents,
                        std::span<const int64_t> numbers) {
@@ -104,7 +109,7 @@ void CallForm::check_input(size_t place, const at::Tensor& given, Numbers number
                     are_equal(value.type.sizes, given.sizes(), numbers);
   if (C10_LIKELY(fits)) return;
   TORCH_CHECK(false, "Input ", place, value.name.empty() ? "" : " ('" + value.name + "')",
-              " of an engine is to be ", c10::toString(*to_scalar_type(value.type.dtype)), " of sizes ",
+              " of an engine is to be ", c10::toString(scalar_type_of(value.type)), " of sizes ",
               at::IntArrayRef(values_of(value.type.sizes, numbers)), " on device ",
               static_cast<int>(compiler_.device()), ", and was given ",
               given.defined() ? c10::toString(given.scalar_type()) : "nothing", " of sizes ",
@@ -126,7 +131,7 @@ EngineCall::EngineCall(const CallForm& form, Tensors given, Numbers numbers, con
 // With the strides that the graph has, and no lazy bit.
 at::Tensor EngineCall::conformed(size_t place) const {
   const at::Tensor& input = given_[place];
-  const auto& strides = *graph_.values()[place].type.strides;
+  const std::vector<int64_t>& strides = strides_of(graph_.values()[place].type);
   const bool has_bits = input.is_conj() || input.is_neg();
   if (C10_LIKELY(!has_bits && have_same_strides(input, strides, numbers_))) return input;
   return copy_with_strides(input, values_of(strides, numbers_));
@@ -151,8 +156,8 @@ at::Tensor EngineCall::make_output(size_t place) const {
   const Output& output = graph_.outputs()[place];
   if (output.updates >= 0) return inputs_[static_cast<size_t>(output.updates)];
   const TensorType& type = graph_.values()[static_cast<size_t>(output.value)].type;
-  return empty_on(stream_, values_of(type.sizes, numbers_), values_of(*type.strides, numbers_),
-                  *to_scalar_type(type.dtype));
+  return empty_on(stream_, values_of(type.sizes, numbers_), values_of(strides_of(type), numbers_),
+                  scalar_type_of(type));
 }
 
 void EngineCall::describe_inputs() {

@@ -158,11 +158,8 @@ EngineGroup::EnginePtr EngineGroup::make_engine(const std::vector<int64_t>& numb
   const Stopwatch watch;
   const bool is_static = !compiler_.has(PLUG_COMPILER_SYMBOLS) && !graph_.symbols().empty();
   const Graph known = is_static ? with_numbers(graph_, numbers) : graph_;
-  const std::string key = store_ ? disk_key(known) : std::string();
-  EnginePtr engine = store_ ? load_engine(key) : nullptr;
-  const bool is_loaded = engine != nullptr;
-  if (!is_loaded) engine = compile_engine(known, compilation);
-  if (store_ && engine != nullptr && !is_loaded) save_engine(key, *engine);
+  const auto [engine, is_loaded] =
+      store_ ? load_or_compile(*store_, known, compilation) : Made{compile_engine(known, compilation), false};
   const std::lock_guard lock(report_lock_);
   report_.seconds += watch.seconds();
   if (engine == nullptr) return nullptr;
@@ -170,6 +167,15 @@ EngineGroup::EnginePtr EngineGroup::make_engine(const std::vector<int64_t>& numb
   std::erase_if(made_, [](const auto& one) { return one.expired(); });
   made_.push_back(engine);
   return engine;
+}
+
+EngineGroup::Made EngineGroup::load_or_compile(EngineStore& store, const Graph& graph,
+                                               Compilation& compilation) {
+  const std::string key = disk_key(graph);
+  if (EnginePtr engine = load_engine(store, key)) return {std::move(engine), true};
+  EnginePtr engine = compile_engine(graph, compilation);
+  if (engine != nullptr) save_engine(store, key, *engine);
+  return {std::move(engine), false};
 }
 
 EngineGroup::EnginePtr EngineGroup::compile_engine(const Graph& graph, Compilation& compilation) {
@@ -197,8 +203,8 @@ std::string EngineGroup::disk_key(const Graph& graph) const {
 }
 
 // What cannot be used is compiled anew.
-EngineGroup::EnginePtr EngineGroup::load_engine(std::string_view key) {
-  const EngineStore::Loaded loaded = store_->load(key);
+EngineGroup::EnginePtr EngineGroup::load_engine(EngineStore& store, std::string_view key) {
+  const EngineStore::Loaded loaded = store.load(key);
   std::string why = loaded.why;
   EnginePtr engine;
   if (loaded.bytes) {
@@ -208,16 +214,16 @@ EngineGroup::EnginePtr EngineGroup::load_engine(std::string_view key) {
     } catch (...) {
       why = text_of(std::current_exception());
     }
-    if (engine == nullptr) store_->remove(key);
+    if (engine == nullptr) store.remove(key);
   }
   note(&GroupReport::disk, why);
   return engine;
 }
 
-void EngineGroup::save_engine(std::string_view key, const Engine& engine) {
+void EngineGroup::save_engine(EngineStore& store, std::string_view key, const Engine& engine) {
   std::string why;
   try {
-    why = store_->save(key, compiler_.save(engine));
+    why = store.save(key, compiler_.save(engine));
   } catch (...) {
     why = text_of(std::current_exception());
   }
@@ -243,6 +249,7 @@ std::vector<std::string> EngineGroup::texts() const {
       if (auto engine = made.lock()) engines.push_back(std::move(engine));
   }
   std::vector<std::string> texts;
+  texts.reserve(engines.size());
   for (const EnginePtr& engine : engines) texts.push_back(engine->text());
   return texts;
 }
@@ -265,9 +272,9 @@ void EngineGroup::count(uint64_t GroupReport::*which) {
   report_.*which += 1;
 }
 
-std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors given, Numbers numbers,
+std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors inputs, Numbers numbers,
                                                         const Interruption& interruption) {
-  form_.check(given, numbers);
+  form_.check(inputs, numbers);
   const Stream stream = Stream::current(compiler_.device());
   const EnginePtr engine = engine_for(numbers, stream, interruption);
   if (engine == nullptr) {
@@ -275,7 +282,7 @@ std::optional<std::vector<at::Tensor>> EngineGroup::run(Tensors given, Numbers n
     return std::nullopt;
   }
   const LedgerTimer timer;
-  EngineCall call(form_, given, numbers, stream);
+  EngineCall call(form_, inputs, numbers, stream);
   if (const auto declined = call.run(*engine); C10_UNLIKELY(declined.has_value())) {
     note(&GroupReport::declined, *declined);
     count(&GroupReport::runs_without);

@@ -85,9 +85,14 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
   void throw_failure();
   void note(Reasons GroupReport::*which, const std::string& why);
   EnginePtr make_engine(const std::vector<int64_t>& numbers, Compilation& compilation);
-  EnginePtr load_engine(std::string_view key);
+  struct Made {
+    EnginePtr engine;
+    bool is_loaded;  // from disk
+  };
+  Made load_or_compile(EngineStore& store, const Graph& graph, Compilation& compilation);
+  EnginePtr load_engine(EngineStore& store, std::string_view key);
   EnginePtr compile_engine(const Graph& graph, Compilation& compilation);
-  void save_engine(std::string_view key, const Engine& engine);
+  void save_engine(EngineStore& store, std::string_view key, const Engine& engine);
   std::string disk_key(const Graph& graph) const;
   EnginePtr engine_for(Numbers numbers, const Stream& stream, const Interruption& interruption);
   void count(uint64_t GroupReport::*which);

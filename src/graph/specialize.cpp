@@ -23,6 +23,7 @@ Argument joined(std::vector<Argument> items) {
   const auto is_integer = [](const Argument& item) { return item.tag() == PLUG_VALUE_INT; };
   if (!std::ranges::all_of(items, is_integer) || items.empty()) return Argument::list(std::move(items));
   std::vector<int64_t> integers;
+  integers.reserve(items.size());
   for (const Argument& item : items) integers.push_back(item.as<int64_t>());
   return Argument::ints(std::move(integers));
 }
@@ -65,6 +66,7 @@ Graph with_numbers(const Graph& graph, std::span<const int64_t> numbers) {
     const auto first = std::ranges::find_if(node.results, [](int32_t result) { return result >= 0; });
     if (first != node.results.end()) add_constants_before(static_cast<size_t>(*first));
     std::vector<Argument> args;
+    args.reserve(node.args.size());
     for (const Argument& argument : node.args) args.push_back(with_numbers(argument, numbers));
     std::vector<std::optional<TensorType>> results;
     for (const int32_t result : node.results) {

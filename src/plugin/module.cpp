@@ -163,8 +163,9 @@ std::unique_ptr<Module> open_module(const std::string& path) {
   if (table.autocast != nullptr) module->autocast = adopt_autocast(*table.autocast, module->name);
   module->extension = table.extension;
   if (table.compiler != nullptr) {
-    module->compiler = adopt_compiler(*table.compiler, module->name);
-    module->compiler_calls = CompilerCalls::of(*module->compiler);
+    const plug_compiler compiler = adopt_compiler(*table.compiler, module->name);
+    module->compiler = compiler;
+    module->compiler_calls = CompilerCalls::of(compiler);
   }
   if (table.profiler != nullptr) module->profiler = adopt_profiler(*table.profiler, module->name);
   return module;

@@ -1,6 +1,7 @@
 #include "plugin/layers/validate_engines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -23,7 +24,7 @@ struct WatchedWish {
 
   static int32_t progress(const plug_compile* asked, double done) {
     const auto& self = *static_cast<const WatchedWish*>(asked->host_private);
-    if (!(done >= 0 && done <= 1)) {
+    if (std::isnan(done) || done < 0 || done > 1) {
       note(Rule::kCompileProgress,
            "compile said that " + std::to_string(done) + " of the engine is done; that runs from 0 to 1.");
     }
