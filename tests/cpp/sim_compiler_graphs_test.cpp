@@ -242,11 +242,11 @@ TEST(SimCompilerGraphs, RandomGraphsOfFixedSizesAreWhatTheReferenceSays) {
 TEST(SimCompilerGraphs, RandomGraphsWithSymbolsServeEverySize) {
   for (std::uint32_t seed = 1000; seed < 1000 + graph_count(8); ++seed) {
     RandomGraph made(seed, PLUG_F64, -1, -2, 12);
-    made.graph.symbol(0, 100);
-    made.graph.symbol(0, 100);
+    made.graph.symbol(0, 1000);
+    made.graph.symbol(0, 1000);
     Compiled engine(made.graph);
-    for (const Dims& symbols :
-         {Dims{5, 7}, Dims{1, 1}, Dims{1, 33}, Dims{64, 1}, Dims{0, 3}, Dims{3, 0}, Dims{40, 70}}) {
+    for (const Dims& symbols : {Dims{5, 7}, Dims{1, 1}, Dims{1, 33}, Dims{64, 1}, Dims{0, 3}, Dims{3, 0},
+                                Dims{40, 70}, Dims{3, 600}}) {
       check(made, engine, symbols, 1e-9,
             "seed " + std::to_string(seed) + " sizes " + std::to_string(symbols[0]) + ", " +
                 std::to_string(symbols[1]));

@@ -397,6 +397,21 @@ TEST(SimCompiler, ItsIdentityNamesCompilerAndProcessor) {
   EXPECT_GT(std::string(text).size(), 60u);
 }
 
+// The linker's digest of the library lies in its file as bytes.
+TEST(SimCompiler, ItsIdentityIsThatOfThisBuildOfSim) {
+  const char* text = nullptr;
+  ASSERT_EQ(GraphPlugin::shared().compiler().identity(0, &text), PLUG_OK);
+  const std::string identity = text, id = identity.substr(4, identity.find('\n') - 4);
+  ASSERT_EQ(identity.rfind("sim ", 0), 0u);
+  ASSERT_GE(id.size(), 16u) << identity;
+  std::string bytes;
+  for (std::size_t i = 0; i < id.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(id.substr(i, 2), nullptr, 16));
+  std::ifstream file(SIM_LIBRARY, std::ios::binary);
+  const std::string library(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(library.find(bytes), std::string::npos);
+}
+
 // ---- Compiling. ----
 
 // Sets a variable of the environment for a while.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "nest_writer.h"
+#include "pieces.h"
 
 namespace torchplug::sim::compiler {
 namespace {
@@ -92,7 +93,7 @@ class RowsEmitter : NestWriter {
     line(type + "* const " + name + " = (" + type + "*)(tmp + " + temp_bytes_ + ");");
     const Poly bytes = product(nest_.inner) * Poly(expr->type == Type::kBool ? 1 : bytes_of(expr->type));
     temp_bytes_ += "+(" + bytes.text() + "+63)/64*64";
-    temps_[expr] = {name, false};
+    temps_[expr] = {name + "[" + linear() + "]", false};
   }
 
   void emit_rows(NestCode& code) {
@@ -205,23 +206,73 @@ class RowsEmitter : NestWriter {
   }
 
   void emit_pass(int pass) {
+    const std::vector<std::string> blocks = emit_pieces(pass);
     inner_names_.clear();
     std::string writes, clauses;
     for (const Step& step : steps_) {
-      if (step.pass != pass || step.is_row) continue;
+      if (!is_looped(step, pass)) continue;
       if (step.stage.fold != Fold::kNone) {
         emit_fold(step, writes, clauses);
-      } else if (step.is_stored) {
+      } else {
         put(step.stage, value(step.stage.value), writes);
       }
     }
     flush(row_code_);
-    if (!inner_code_.empty() || !writes.empty()) emit_loops(writes, clauses);
-    for (const Expr* expr : filled_now_) temps_[expr].is_filled = true;
-    filled_now_.clear();
+    if (!inner_code_.empty() || !writes.empty()) emit_loops(blocks, inner_code_ + writes, clauses);
+    inner_code_.clear();
+    fill_temps();
+    for (const Expr* expr : in_block_) temps_.erase(expr);
+    in_block_.clear();
     for (const Step& step : steps_) {
       if (step.pass == pass) emit_row_value(step);
     }
+  }
+
+  static bool is_looped(const Step& step, int pass) {
+    return step.pass == pass && !step.is_row && (step.is_stored || step.stage.fold != Fold::kNone);
+  }
+
+  // The bodies of loops over a block before the one that uses what they compute.
+  std::vector<std::string> emit_pieces(int pass) {
+    std::vector<std::string> bodies;
+    std::vector<const Expr*> results;
+    for (const Step& step : steps_) {
+      if (is_looped(step, pass)) results.push_back(step.stage.value);
+    }
+    if (!has_blocks()) return bodies;
+    const Pieces pieces(results, [this](const Expr* expr) { return is_at_hand(expr); });
+    for (std::size_t piece = 0; piece < pieces.before_last(); ++piece) {
+      inner_names_.clear();
+      for (const Expr* expr : pieces.kept(piece)) {
+        if (temps_.count(expr) == 0) add_to_block(expr);
+        value(expr);
+      }
+      bodies.push_back(std::exchange(inner_code_, {}));
+      fill_temps();
+    }
+    return bodies;
+  }
+
+  // Loops over few elements cost more than they save.
+  bool has_blocks() const {
+    constexpr std::int64_t kFew = 32;
+    if (nest_.inner.empty()) return false;
+    const auto size = nest_.inner.back().number();
+    return !size || *size > kFew;
+  }
+
+  bool is_at_hand(const Expr* expr) {
+    if (!varies(expr) || expr->kind == Expr::Kind::kPosition) return true;
+    if (expr->kind == Expr::Kind::kLoad && expr->args.empty()) return true;
+    const auto temp = temps_.find(expr);
+    return temp != temps_.end() && temp->second.is_filled;
+  }
+
+  void add_to_block(const Expr* expr) {
+    const std::string name = "b" + std::to_string(blocks_++);
+    row_code_ += std::string(value_name(expr->type)) + " " + name + "[256];\n";
+    temps_[expr] = {name + "[" + variables_.back() + " - from]", false};
+    in_block_.push_back(expr);
   }
 
   void emit_fold(const Step& step, std::string& writes, std::string& clauses) {
@@ -237,18 +288,34 @@ class RowsEmitter : NestWriter {
         " reduction(" + fold.clause + (is_named ? "_" + std::string(value_name(type)) : "") + ":" + sum + ")";
   }
 
-  void emit_loops(std::string& writes, const std::string& clauses) {
+  void emit_loops(const std::vector<std::string>& pieces, const std::string& last,
+                  const std::string& clauses) {
     const std::size_t first = nest_.outer.size(), count = nest_.inner.size();
-    for (std::size_t d = 0; d < count; ++d) {
+    for (std::size_t d = 0; d + 1 < count; ++d) {
       const std::string& i = variables_[first + d];
-      const bool is_last = d + 1 == count;
-      if (is_last) line("#pragma omp simd" + clauses);
-      open("for (int64_t " + i + " = " + (is_last ? first_ : "0") + "; " + i + " < " +
-           (is_last ? end_ : nest_.inner[d].text()) + "; ++" + i + ")");
+      open("for (int64_t " + i + " = 0; " + i + " < " + nest_.inner[d].text() + "; ++" + i + ")");
     }
-    flush(inner_code_);
-    flush(writes);
-    for (std::size_t d = 0; d < count; ++d) close();
+    if (count == 0) {
+      write(last);
+    } else if (pieces.empty()) {
+      emit_loop(first_, end_, last, clauses);
+    } else {
+      open("for (int64_t from = " + first_ + "; from < " + end_ + "; from += 256)");
+      line("const int64_t to = from + 256 < " + end_ + " ? from + 256 : " + end_ + ";");
+      for (const std::string& piece : pieces) emit_loop("from", "to", piece, "");
+      emit_loop("from", "to", last, clauses);
+      close();
+    }
+    for (std::size_t d = 0; d + 1 < count; ++d) close();
+  }
+
+  void emit_loop(const std::string& from, const std::string& to, const std::string& body,
+                 const std::string& clauses) {
+    const std::string& i = variables_.back();
+    line("#pragma omp simd" + clauses);
+    open("for (int64_t " + i + " = " + from + "; " + i + " < " + to + "; ++" + i + ")");
+    write(body);
+    close();
   }
 
   void emit_row_value(const Step& step) {
@@ -268,8 +335,10 @@ class RowsEmitter : NestWriter {
   std::string temp_bytes_ = "0";
   int passes_ = 1;
   std::vector<Step> steps_;
-  std::map<int, int> folded_in_;  // the pass that each fold of the nest ends with
-  std::string first_, end_;       // of the innermost loop
+  std::map<int, int> folded_in_;       // the pass that each fold of the nest ends with
+  std::string first_, end_;            // of the innermost loop
+  std::vector<const Expr*> in_block_;  // what lies in a block between two loops of this pass
+  int blocks_ = 0;
 };
 
 }  // namespace

@@ -123,7 +123,7 @@ std::string NestWriter::value(const Expr* expr) {
   const auto temp = temps_.find(expr);
   const bool is_kept = temp != temps_.end() && temp->second.is_filled;
   if (is_kept) {
-    text = temp->second.name + "[" + linear() + "]";
+    text = temp->second.place;
   } else {
     text = compute(expr);
   }
@@ -131,11 +131,16 @@ std::string NestWriter::value(const Expr* expr) {
   (inner ? inner_code_ : row_code_) +=
       "const " + std::string(value_name(expr->type)) + " " + name + " = " + text + ";\n";
   if (inner && temp != temps_.end() && !is_kept) {
-    inner_code_ += temp->second.name + "[" + linear() + "] = " + name + ";\n";
+    inner_code_ += temp->second.place + " = " + name + ";\n";
     filled_now_.push_back(expr);
   }
   known[expr] = name;
   return name;
+}
+
+void NestWriter::fill_temps() {
+  for (const Expr* expr : filled_now_) temps_[expr].is_filled = true;
+  filled_now_.clear();
 }
 
 std::string NestWriter::compute(const Expr* expr) {
@@ -160,13 +165,17 @@ std::string NestWriter::linear() const {
   return text.empty() ? "0" : text;
 }
 
-void NestWriter::flush(std::string& code) {
+void NestWriter::write(const std::string& code) {
   std::size_t at = 0;
   while (at < code.size()) {
     const std::size_t end = code.find('\n', at);
     line(code.substr(at, end - at));
     at = end + 1;
   }
+}
+
+void NestWriter::flush(std::string& code) {
+  write(code);
   code.clear();
 }
 

@@ -29,7 +29,9 @@ class NestWriter {
   void line(const std::string& text);
   void open(const std::string& text);
   void close();
-  // Writes lines that were collected, and empties the collection.
+  // Lines that were collected.
+  void write(const std::string& code);
+  // The same, and empties the collection.
   void flush(std::string& code);
   // The index along an outer dim, from what is left of the row's number.
   void decode(std::size_t dim);
@@ -55,9 +57,11 @@ class NestWriter {
   void put(const Stage& stage, const std::string& text, std::string& code);
 
   struct Temp {
-    std::string name;
+    std::string place;
     bool is_filled;
   };
+  // What has been computed so far is read from its place from now on.
+  void fill_temps();
 
   Program& program_;
   const Schedule& schedule_;
@@ -67,9 +71,8 @@ class NestWriter {
   std::vector<std::string> variables_;              // of each dim of the nest
   std::map<int, std::string> row_values_;           // of buffers that hold one value for each row
   std::map<const Expr*, std::string> inner_names_;  // of values inside the inner loops of this pass
-  std::map<const Expr*, Temp> temps_;               // values that lie in a row between passes
+  std::map<const Expr*, Temp> temps_;               // values that lie in memory between two loops
   std::map<const Expr*, std::string> turned_;       // where a block of what lies across is
-  std::vector<const Expr*> filled_now_;
 
  private:
   std::string compute(const Expr* expr);
@@ -78,6 +81,7 @@ class NestWriter {
   std::map<std::string, std::string> pointers_;
   std::map<const Expr*, bool> varies_;
   std::map<const Expr*, std::string> row_names_;
+  std::vector<const Expr*> filled_now_;
 };
 
 }  // namespace torchplug::sim::compiler

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "error.h"
+#include "library_id.h"
 #include "torchplug/plug.hpp"
 
 extern char** environ;
@@ -254,7 +255,7 @@ void write_file(const std::string& path, const void* data, std::size_t bytes) {
 
 const std::string& build_identity() {
   static const std::string& made = *[] {
-    auto text = std::make_unique<std::string>();
+    auto text = std::make_unique<std::string>("sim " + library_id() + "\n");
     try {
       const std::vector<std::string> compiler = find_compiler();
       for (const std::string& word : compiler) *text += word + " ";

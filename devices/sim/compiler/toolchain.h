@@ -7,7 +7,7 @@
 
 namespace torchplug::sim::compiler {
 
-// What a library built here depends on: compiler, processor, options.
+// What a library built here depends on: the code that writes its source, compiler, processor, options.
 const std::string& build_identity();
 
 // Gives whether to stop.
