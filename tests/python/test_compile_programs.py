@@ -36,3 +36,31 @@ def test_a_frozen_weight_in_the_memory_of_one_that_is_gone_is_noticed(device, ca
     model.to(device)
     assert model.weight.data_ptr() == address
     assert_same(call(x), model(x))
+
+
+def in_the_layout_of(x):
+    made = torch.empty_strided(x.size(), x.stride(), device=x.device)
+    made[:] = x + x
+    return made
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_results_have_the_gaps_that_the_program_gives_them(device, dynamic):
+    x = torch.randn(16, 16, device=device)[:, :8]
+    call = compiled(in_the_layout_of, dynamic=dynamic)
+    assert call(x).stride() == (16, 1)
+    assert_same(call(x), in_the_layout_of(x))
+
+
+def test_memory_with_gaps_can_be_seen_otherwise(device):
+    def fn(x):
+        return in_the_layout_of(x).as_strided((16, 4), (16, 1), 4).exp()
+
+    x = torch.randn(16, 16, device=device)[:, :8]
+    assert_same(compiled(fn)(x), fn(x))
+
+
+def test_complex_numbers_that_are_not_finite_can_stand_in_a_program(device):
+    x = torch.randn(3, dtype=torch.complex64)
+    actual = compiled(torch.logaddexp)(x.to(device), x.to(device))
+    assert_same(actual.cpu(), torch.logaddexp(x, x))

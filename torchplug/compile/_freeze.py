@@ -58,7 +58,7 @@ def state_of(tensor: torch.Tensor) -> tuple[int, int, int]:
 
 def references_to(tensors: Iterable[torch.Tensor]) -> list[StorageWeakRef]:
     """They keep no memory of the device, and no new storage is taken for one of these."""
-    return [StorageWeakRef(tensor.untyped_storage()) for tensor in tensors]
+    return [StorageWeakRef(tensor.untyped_storage()) for tensor in tensors]  # type: ignore[no-untyped-call]
 
 
 def _is_tensor(node: fx.Node) -> bool:
