@@ -145,6 +145,7 @@ class Replay:
         ]
         self._returned = len(outputs) if calls.returned is None else calls.returned
         del outputs, inputs
+        self._told_apart = _freeze.references_to(args[place] for place in calls.by_version)
         self._stream: torch.Stream | None = None
         self._uses = self._count_uses()
 

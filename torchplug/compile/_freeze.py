@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from torchplug.compile import _graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     Make = Callable[[fx.GraphModule], Callable[..., Any]]
 
@@ -34,6 +35,7 @@ class Frozen:
         self._make = make
         self._lock = threading.Lock()
         self._frozen: tuple[list[Any], Callable[..., Any] | None] = ([], None)
+        self._told_apart: list[StorageWeakRef] = []
 
     def __call__(self, *args: Any) -> Any:
         weights = [args[place] for place in self.places]
@@ -43,12 +45,20 @@ class Frozen:
             with self._lock:
                 run = self._make(frozen(self._module, dict(zip(self.places, weights, strict=True))))
                 self._frozen = (states, run)
+                self._told_apart = references_to(weights)
         return run(*args)
 
 
-def state_of(tensor: torch.Tensor) -> tuple[int, int]:
-    """Another one when the tensor was replaced, moved or written; of inference tensors only the address tells."""
-    return tensor.data_ptr(), -1 if tensor.is_inference() else tensor._version
+def state_of(tensor: torch.Tensor) -> tuple[int, int, int]:
+    """Another one when the tensor was replaced, moved or written; of inference tensors only the addresses tell. For as long as
+    somebody has references_to() it: memory of a tensor that is gone may be another's."""
+    version = -1 if tensor.is_inference() else tensor._version
+    return tensor.untyped_storage()._cdata, tensor.data_ptr(), version
+
+
+def references_to(tensors: Iterable[torch.Tensor]) -> list[StorageWeakRef]:
+    """They keep no memory of the device, and no new storage is taken for one of these."""
+    return [StorageWeakRef(tensor.untyped_storage()) for tensor in tensors]  # type: ignore[no-untyped-call]
 
 
 def _is_tensor(node: fx.Node) -> bool:

@@ -204,6 +204,10 @@ class Builder:
             raise NotForCompilers("the compiler does not list it")
         if not all(value is None or is_device_tensor(value, self.device) for value in results):
             raise NotForCompilers("its results are not all tensors of the device")
+        if not is_view(node) and any(
+            _numbers.has_gaps(value) for value in results if value is not None
+        ):
+            raise NotForCompilers("its results are to have gaps between their elements")
         args = self._bound_arguments(node, bound)
         types = [None if value is None else self._type(value) for value in results]
         numbers = self.built.graph.add_node(

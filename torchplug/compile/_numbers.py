@@ -51,6 +51,13 @@ def is_dense(value: torch.Tensor) -> bool:
     return True
 
 
+def has_gaps(value: torch.Tensor) -> bool:
+    """Whether elements do not lie as those of an engine's result do: without gaps, in any order of dimensions."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return not is_dense(value) and not statically_known_true(value.numel() == 0)
+
+
 def are_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether numbers are known to be equal, with no guard for it."""
     from torch.fx.experimental.symbolic_shapes import statically_known_true

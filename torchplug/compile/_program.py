@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import operator
 import warnings
 from dataclasses import dataclass, field, replace
@@ -280,7 +281,16 @@ class _Writer:
                 self._copy_items(graph, user, env)
 
     def _map(self, value: Any, graph: fx.Graph, env: dict[fx.Node, Any], numbers: _Numbers) -> Any:
-        return fx.node.map_arg(value, lambda node: self._find(node, graph, env, numbers))
+        def mapped(one: Any) -> Any:
+            if isinstance(one, fx.Node):
+                return self._find(one, graph, env, numbers)
+            if isinstance(one, complex) and not cmath.isfinite(
+                one
+            ):  # fx writes code, and nanj is none
+                return graph.call_function(complex, (one.real, one.imag))
+            return one
+
+        return fx.node.map_aggregate(value, mapped)
 
     def _find(
         self, node: fx.Node, graph: fx.Graph, env: dict[fx.Node, Any], numbers: _Numbers

@@ -1,0 +1,66 @@
+"""torch.compile(backend="torchplug"): programs that are unlike models: odd aliases, weights that come and go."""
+
+import pytest
+import torch
+from compiling import compiled
+from helpers import assert_same
+from torch import nn
+
+pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
+
+
+@pytest.fixture(autouse=True)
+def compiling(compiling_afresh):
+    pass
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(64, 64))
+
+    def forward(self, x):
+        return x * self.weight.exp() + 1
+
+
+@pytest.mark.parametrize("capture", [False, True])
+@torch.no_grad()
+def test_a_frozen_weight_in_the_memory_of_one_that_is_gone_is_noticed(device, capture):
+    model, x = Scaled().to(device), torch.randn(64, 64, device=device)
+    call = compiled(model, options={"freeze": True, "capture": capture})
+    for _ in range(3):
+        assert_same(call(x), model(x))
+    address = model.weight.data_ptr()
+    model.to("cpu")
+    model.weight.data = model.weight.data + 1
+    model.to(device)
+    assert model.weight.data_ptr() == address
+    assert_same(call(x), model(x))
+
+
+def in_the_layout_of(x):
+    made = torch.empty_strided(x.size(), x.stride(), device=x.device)
+    made[:] = x + x
+    return made
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_results_have_the_gaps_that_the_program_gives_them(device, dynamic):
+    x = torch.randn(16, 16, device=device)[:, :8]
+    call = compiled(in_the_layout_of, dynamic=dynamic)
+    assert call(x).stride() == (16, 1)
+    assert_same(call(x), in_the_layout_of(x))
+
+
+def test_memory_with_gaps_can_be_seen_otherwise(device):
+    def fn(x):
+        return in_the_layout_of(x).as_strided((16, 4), (16, 1), 4).exp()
+
+    x = torch.randn(16, 16, device=device)[:, :8]
+    assert_same(compiled(fn)(x), fn(x))
+
+
+def test_complex_numbers_that_are_not_finite_can_stand_in_a_program(device):
+    x = torch.randn(3, dtype=torch.complex64)
+    actual = compiled(torch.logaddexp)(x.to(device), x.to(device))
+    assert_same(actual.cpu(), torch.logaddexp(x, x))
