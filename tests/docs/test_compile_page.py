@@ -19,8 +19,14 @@ PAGE = (ROOT / "docs" / "compile.md").read_text()
 SOURCES = [*(ROOT / "torchplug" / "compile").glob("*.py"), ROOT / "src" / "graph" / "groups.cpp"]
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+def blocks(language, text=PAGE):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def block_after(words, language="text"):
+    """The first behind a sentence, wherever that stands in a line."""
+    sentence = re.search(r"\s+".join(map(re.escape, words.split())), PAGE)
+    return blocks(language, PAGE[sentence.end() :])[0]
 
 
 def rows(text):
@@ -65,7 +71,7 @@ def test_the_code_runs_and_trains(names):
 
 def test_explain_prints_lines_like_those_shown(names):
     printed = {without_numbers(line) for line in str(names["report"]).splitlines()}
-    shown, _ = blocks("text")
+    shown = block_after("the report is text:")
     assert {without_numbers(line) for line in shown.splitlines()} <= printed
 
 
@@ -75,7 +81,7 @@ def test_the_command_prints_and_writes_what_is_shown(folder, capsys, monkeypatch
     (command,) = blocks("sh")
     assert main(command.split()[1:]) == 0
     lines = {" ".join(without_lines(line).split()) for line in capsys.readouterr().out.splitlines()}
-    _, shown = blocks("text")
+    shown = block_after("and where it was written:")
     assert {" ".join(without_lines(line).split()) for line in shown.splitlines()} <= lines
     assert ElementTree.parse(folder / "model.svg").getroot().tag.endswith("svg")
     (group,) = json.loads((folder / "model.json").read_text())["groups"]
@@ -122,7 +128,7 @@ def test_the_reasons_are_those_there_are():
 
 
 def test_the_message_of_check_is_as_shown():
-    _, shown = blocks("text")
+    shown = block_after("where you wrote it, and how much:")
     actual, expected = torch.zeros(1, 3), torch.zeros(1, 3)
     actual[0, 2], expected[0, 2] = 3.25, 3.0
     assert (

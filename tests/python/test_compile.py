@@ -403,6 +403,11 @@ def three_parts(x):
     return a @ b.t() @ c
 
 
+def most_parts(x):
+    y = (x * 2).reshape(4, 6)
+    return y[:, :1].sum(), y[:, 1:3] @ y[:, 3:5].t()
+
+
 def part_of_what_is_returned(x):
     y = x.exp()
     return y, y[:, 1:3] @ y[:, :2].t()
@@ -414,6 +419,7 @@ def part_of_what_is_returned(x):
         (shown_twice, ["aten.exp", "aten.sum"]),
         (seen_inside_too, ["aten.exp", "aten.sum"]),
         (three_parts, ["aten.mul.Tensor"]),
+        (most_parts, ["aten.mul.Tensor", "aten.sum"]),
         (part_of_what_is_returned, ["aten.exp"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -431,6 +437,16 @@ def test_a_group_gives_a_part_if_nobody_needs_the_rest(device):
     (program,) = _backend.programs
     sizes = [tuple(node.meta["val"].shape) for group in program.groups for node in group.outputs]
     assert sizes == [(4, 2)]
+
+
+@pytest.mark.parametrize("options", [{}, {"check": True}, {"background": True}], ids=str)
+def test_what_chooses_keeps_its_dtype_in_engines_and_node_by_node(device, options):
+    def fn(x, y, mask):
+        return torch.where(mask, x, y).masked_fill(mask.t(), 2), y.masked_fill(~mask, x[0, 0].int())
+
+    given = torch.randn(4, 4), torch.arange(16).view(4, 4), torch.randn(4, 4) > 0
+    same = compiled(fn, options=options)(*(x.to(device) for x in given))
+    assert_same(same, fn(*given))
 
 
 # ---- weights ----

@@ -18,7 +18,7 @@ import torchplug.compile
 from torchplug import _C
 from torchplug.cli import main
 from torchplug.dump import exported, svg, table
-from torchplug.dump.sheet import VIEW, Group, Node, Output, Sheet, Source
+from torchplug.dump.sheet import Group, Node, Output, Sheet, Source
 
 pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
@@ -78,14 +78,26 @@ def test_it_is_what_torch_compile_makes_of_the_model(device, tmp_path, name):
     with torch.no_grad():
         report = torchplug.compile.explain(model.to(device), *(x.to(device) for x in given))
     (graph,) = report.graphs
-    shown = Counter((n.operator, n.why) for n in sheet.nodes if n.group is None)
-    shown -= Counter({key: count for key, count in shown.items() if key[1] == VIEW})
-    assert shown == Counter(graph.eager)
+    counted = [node for node in sheet.nodes if node.computes]
+    outside = [(node.operator, node.why) for node in counted if node.group is None]
+    assert Counter(outside) == Counter(graph.eager)
     assert (sheet.count, sheet.share) == (graph.nodes, graph.share)
-    assert [len(group.nodes) for group in sheet.groups] == [group.nodes for group in graph.groups]
+    assert len(sheet.groups) == len(graph.groups)
     for number, group in enumerate(graph.groups):
-        members = Counter(n.operator for n in sheet.nodes if n.group == number)
-        assert members == group.operators
+        members = Counter(node.operator for node in counted if node.group == number)
+        assert members == group.operators and members.total() == group.nodes
+
+
+def test_views_are_shown_and_not_counted(device, tmp_path):
+    def through_views(x):
+        return (x.t().reshape(2, 8).exp()[:, 2:] @ x.view(8, 2)[2:].sigmoid()).view(4)
+
+    model = nn.Module()
+    model.forward = through_views
+    sheet = exported.read(save(tmp_path / "m.pt2", model, torch.randn(4, 4)), device)
+    work = [node.operator for node in sheet.nodes if node.computes]
+    assert sorted(work) == ["aten::clone", "aten::exp", "aten::mm", "aten::sigmoid"]
+    assert len(sheet.nodes) > 4 and (sheet.count, sheet.share) == (4, 0.75)
 
 
 def test_every_node_has_its_type_its_inputs_and_where_it_was_written(dump, small):
@@ -94,7 +106,7 @@ def test_every_node_has_its_type_its_inputs_and_where_it_was_written(dump, small
     found = json.loads(output)
     nodes = {node["operator"]: node for node in found["nodes"]}
     assert found["title"] == "small.pt2" and found["device"] == "sim:0"
-    assert found["share"] == 0.5 and [len(group["nodes"]) for group in found["groups"]] == [2]
+    assert found["share"] == 2 / 3 and [len(group["nodes"]) for group in found["groups"]] == [2]
     assert nodes["aten::addmm"]["why"] == "the compiler does not list it"
     assert nodes["aten::addmm"]["types"] == ["f32[2, 8]"]
     (given,) = (source["name"] for source in found["sources"] if not source["is_weight"])
@@ -165,7 +177,7 @@ def test_a_pipe_gets_a_line_for_each_node(dump, small):
     code, output, _ = dump(small)
     lines = output.splitlines()
     assert code == 0 and output.isascii() and "\x1b" not in output
-    assert lines[0] == "small.pt2 on sim:0: 4 nodes, 50% in 1 engine"
+    assert lines[0] == "small.pt2 on sim:0: 3 nodes, 67% in 1 engine"
     (product,) = (line for line in lines if line.startswith("aten::addmm "))
     assert "f32[2, 8]" in product and "the compiler does not list it" in product
     assert all(line == line.rstrip() for line in lines)

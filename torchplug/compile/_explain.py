@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torchplug.compile import _backend, _graph, _trial, _views
+from torchplug.compile import _backend, _graph, _trial
 from torchplug.compile._program import Group, Program
 
 
@@ -30,6 +30,7 @@ class GroupReport:
 class GraphReport:
     kind: str
     nodes: int
+    """That compute something: views cost nothing, in groups or not, and are not counted."""
     groups: list[GroupReport]
     eager: list[tuple[str, str]]
     """Operators that run one by one, and why."""
@@ -117,13 +118,13 @@ def precompile(model: Any, inputs: Any, *, options: dict[str, Any] | None = None
 
 def _report(program: Program) -> GraphReport:
     groups = [_report_group(group) for group in program.groups]
-    eager = [(_name(node), why) for node, why in program.outside]
+    eager = [(_name(node), why) for node, why in program.outside if _graph.computes(node)]
     count = len(eager) + sum(group.nodes for group in groups)
     return GraphReport(program.kind, count, groups, eager)
 
 
 def _report_group(group: Group) -> GroupReport:
-    nodes = [node for node in group.nodes if not _views.is_copy(node)]
+    nodes = [node for node in group.nodes if _graph.computes(node)]
     return GroupReport(
         nodes=len(nodes),
         operators=dict(Counter(map(_name, nodes))),

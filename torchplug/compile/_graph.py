@@ -26,6 +26,9 @@ FORMATS = {
     torch.channels_last_3d: 3,
 }
 COPY = torch.ops.aten.copy_.default
+ITEM = torch.ops.aten._local_scalar_dense.default
+# A view whose schema does not say so: of what nobody else looks at.
+UNSAFE_VIEW = torch.ops.aten._unsafe_view.default
 # Stands for what is no tensor of the device, or has a size that is known only when the program runs.
 UNKNOWN = (torch.int64, [0], [1])
 
@@ -409,8 +412,19 @@ def _normalized(node: fx.Node) -> list[Any]:
 def is_view(node: fx.Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
+    if node.target is UNSAFE_VIEW:
+        return True
     returns = node.target._schema.returns
     return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
+
+
+def computes(node: fx.Node) -> bool:
+    """Whether it is work for a device, and so counts where nodes are counted: views and numbers of the host are none."""
+    if node.op != "call_function" or node.target is operator.getitem or is_view(node):
+        return False
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return node.target is ITEM or any(isinstance(one, torch.Tensor) for one in values)
 
 
 def source_of(node: fx.Node) -> str:

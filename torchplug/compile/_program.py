@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from torchplug.compile._options import Options
 
 
+WRITTEN = "no engine writes this input"
+
 without_engine: list[tuple[Group, list[int]]] | None = None
 """Calls of groups that ran node by node, and their numbers, while somebody asks: precompile()."""
 
@@ -72,25 +74,24 @@ def make(
     outside = [
         (part.fx, why)
         for i, (part, why) in enumerate(zip(built.parts, found["why"], strict=True))
-        if why and i not in inside and not _views.is_copy(part.fx)
-    ]
+        if why and i not in inside
+    ] + [(node, WRITTEN) for node in built.copies if not writer.is_done(node)]
     return Program(writer.write(found["steps"], groups), groups, outside)
 
 
 def _grouped(built: Built, device: torch.device, options: Options) -> dict[str, Any]:
     """The groups, as the plugin wants them or as the host makes them."""
+    group: Callable[..., dict[str, Any]] = built.graph.group
     parts = [(part.may_compile, part.is_view, part.why) for part in built.parts]
-    found: dict[str, Any]
     try:
-        found = built.graph.group(device.index, parts, options.min_nodes)
+        return group(device.index, parts, options.min_nodes)
     except (_C.GraphError, RuntimeError) as error:
         if options.on_error != "eager":
             raise
         why = str(error).splitlines()[0].removesuffix(".")
         warnings.warn(f"{why}. Its operators run one by one.", stacklevel=2)
         none = [(False, part.is_view, part.why or why) for part in built.parts]
-        found = built.graph.group(device.index, none, options.min_nodes)
-    return found
+        return group(device.index, none, options.min_nodes)
 
 
 def _is_on(node: fx.Node, device: torch.device) -> bool:
@@ -200,6 +201,10 @@ class _Writer:
         graph.output(tuple(env[node] for node in group.outputs))
         return fx.GraphModule(self.builder.module, graph).forward
 
+    def is_done(self, copy: fx.Node) -> bool:
+        """Whether a group writes the input."""
+        return self.built.updates.get(copy) in self.done_updates
+
     # ---- the program ----
 
     def write(self, steps: list[tuple[int, int]], groups: list[Group]) -> fx.GraphModule:
@@ -224,7 +229,7 @@ class _Writer:
         env |= {node: env[node.all_input_nodes[0]] for node in self.built.copies}
         results = self._map(output.args[0], graph, env, numbers)
         for node in self.built.copies:
-            if self.built.updates.get(node) not in self.done_updates:
+            if not self.is_done(node):
                 self._copy(graph, node, env, numbers)
         graph.output(results)
         graph.lint()

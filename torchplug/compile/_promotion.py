@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CONVERT = torch.ops.aten._to_copy.default
-# Whose first argument chooses, and is not computed with.
-CHOOSING = {torch.ops.aten.where.self}
+# The place of an argument that chooses, and is not computed with: others have the dtype of the result.
+CHOOSING: dict[Any, int] = {
+    torch.ops.aten.where.self: 0,
+    torch.ops.aten.masked_fill.Scalar: 1,
+    torch.ops.aten.masked_fill.Tensor: 1,
+}
 
 
 def add_conversions(graph: fx.Graph, is_compiled: Callable[[fx.Node], bool]) -> None:
@@ -44,24 +48,26 @@ def _tensor_of(arg: Any) -> torch.Tensor | None:
 def _dtype_of(node: fx.Node) -> torch.dtype | None:
     """That the tensors are computed in; None where they have one already, or PyTorch has rules of its own."""
     result = node.meta.get("val")
-    first = 1 if node.target in CHOOSING else 0
-    tensors = [t for t in map(_tensor_of, node.args[first:]) if t is not None]
+    chooses = CHOOSING.get(node.target)
+    args = [arg for place, arg in enumerate(node.args) if place != chooses]
+    tensors = [t for t in map(_tensor_of, args) if t is not None]
     if not isinstance(result, torch.Tensor) or not tensors:
         return None
     if any(t.dtype.is_complex for t in [*tensors, result]):
         return None
-    numbers = [arg for arg in node.args[first:] if isinstance(arg, (bool, int, float))]
+    numbers = [arg for arg in args if isinstance(arg, (bool, int, float))]
     _, common = elementwise_dtypes(
         *tensors, *numbers, type_promotion_kind=ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT
     )
-    if result.dtype.is_floating_point and not common.is_floating_point:
+    is_wider = result.dtype.is_floating_point and not common.is_floating_point
+    if is_wider or chooses is not None:
         common = result.dtype
     return common if any(t.dtype != common for t in tensors) else None
 
 
 def _converted(graph: fx.Graph, node: fx.Node, arg: Any, dtype: torch.dtype, place: int) -> Any:
     tensor = _tensor_of(arg)
-    if tensor is None or tensor.dtype == dtype or (place == 0 and node.target in CHOOSING):
+    if tensor is None or tensor.dtype == dtype or place == CHOOSING.get(node.target):
         return arg
     with graph.inserting_before(node):
         made = graph.call_function(CONVERT, (arg,), {"dtype": dtype})

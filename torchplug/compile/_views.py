@@ -2,7 +2,8 @@
 
 Before nodes are grouped, each user of a view gets one of its own: between what computes and what uses it lies a path of views.
 Afterwards each path goes to the group of its user, or to none: its views are made then where they are needed. If all that is
-seen of a result outside of its group is less than the result, the group gives these parts.
+seen of a result outside of its group is at most half of the result, the group gives these parts: more would be copies of what it has
+anyway.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from torchplug.compile._graph import Builder, Built
 
 OUTSIDE = -1
-COPY = "torchplug_copy"
 
 
 def split(graph: fx.Graph) -> None:
@@ -31,14 +31,7 @@ def split(graph: fx.Graph) -> None:
             continue
         for user in list(node.users)[1:]:
             with graph.inserting_after(node):
-                copy = graph.node_copy(node)
-            copy.meta[COPY] = True
-            user.replace_input_with(node, copy)
-
-
-def is_copy(node: fx.Node) -> bool:
-    """Whether it is there only for another user."""
-    return COPY in node.meta
+                user.replace_input_with(node, graph.node_copy(node))
 
 
 def _is_view(node: fx.Node) -> bool:
@@ -116,7 +109,7 @@ class _Places:
             return {}
         kept = {id(path): path.narrowest for path in leaving}
         total = sum(_count(path.views[kept[id(path)] - 1]) for path in leaving)
-        if _numbers.is_at_least(total, _count(source)):
+        if not _numbers.is_at_least(_count(source), 2 * total):
             return {}
         if not all(self.may_compile.issuperset(path.views[: kept[id(path)]]) for path in leaving):
             return {}

@@ -114,10 +114,13 @@ class _Writer:
         return self.sheet
 
     def _add_call(self, node: fx.Node) -> None:
-        if node.target is _graph.COPY and not node.users:
+        is_update = node.target is _graph.COPY and all(one.op == "output" for one in node.users)
+        if is_update:
             target, content = (self._tensors([arg]) for arg in node.args[:2])
             self.sheet.outputs += [Output(name, target[0]) for name in content if target]
-        elif isinstance(node.target, torch._ops.OpOverload) and types_of(node):
+        if is_update and node not in self.why:
+            return
+        if isinstance(node.target, torch._ops.OpOverload) and types_of(node):
             why = "" if node in self.group_of else self.why.get(node, VIEW)
             self.sheet.nodes.append(
                 Node(
@@ -128,7 +131,7 @@ class _Writer:
                     self.group_of.get(node),
                     why,
                     _graph.source_of(node),
-                    is_view(node.target),
+                    _graph.computes(node),
                 )
             )
 
@@ -152,11 +155,6 @@ def types_of(node: fx.Node) -> list[str]:
     value = node.meta.get("val")
     values = value if isinstance(value, (tuple, list)) else [value]
     return [type_text(one) for one in values if isinstance(one, torch.Tensor)]
-
-
-def is_view(op: torch._ops.OpOverload) -> bool:
-    returns = op._schema.returns
-    return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
 
 
 def type_text(tensor: torch.Tensor) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 VIEW = "a view, made where it is used"
-"""Why a node is in no engine although it could be in several; it is not counted."""
+"""Why a node is in no engine although it could be in several."""
 
 
 @dataclass
@@ -34,8 +34,8 @@ class Node:
     """It is in no engine."""
     place: str = ""
     """Where the user wrote it."""
-    is_view: bool = False
-    """It computes nothing."""
+    computes: bool = True
+    """Views do not, and are not counted."""
 
     @property
     def result(self) -> str:
@@ -48,7 +48,7 @@ class Node:
         """ "engine"; outside of all, "view" or "eager"."""
         if self.group is not None:
             return "engine"
-        return "view" if self.is_view else "eager"
+        return "eager" if self.computes else "view"
 
 
 @dataclass
@@ -79,13 +79,13 @@ class Sheet:
 
     @property
     def count(self) -> int:
-        """Of nodes, as `explain` counts them."""
-        return sum(node.why != VIEW for node in self.nodes)
+        """Of nodes that compute, as `explain` counts them."""
+        return sum(node.computes for node in self.nodes)
 
     @property
     def share(self) -> float:
-        """Of the nodes, how many are in engines."""
-        inside = sum(node.group is not None for node in self.nodes)
+        """Of them, how many are in engines."""
+        inside = sum(node.computes and node.group is not None for node in self.nodes)
         return inside / self.count if self.count else 1.0
 
     @property

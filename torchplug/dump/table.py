@@ -37,7 +37,7 @@ def groups_table(console: Console, sheet: Sheet) -> Any:
     table = output.table(console, "engine", "nodes", "operators", right=("engine", "nodes"))
     by_name = {node.name: node for node in sheet.nodes}
     for number, group in enumerate(sheet.groups):
-        members = [by_name[name] for name in group.nodes if name in by_name]
+        members = [one for name in group.nodes if (one := by_name.get(name)) and one.computes]
         counts = Counter(node.operator for node in members).most_common()
         operators = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in counts)
         table.add_row(str(number), str(len(members)), plain(operators))
