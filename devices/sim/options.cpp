@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -78,7 +79,7 @@ double parse_seconds(std::string_view text) {
   double seconds = -1;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-  if (error != std::errc() || rest != end || !(seconds >= 0 && seconds <= kMost)) {
+  if (error != std::errc() || rest != end || std::isnan(seconds) || seconds < 0 || seconds > kMost) {
     fail(PLUG_INVALID, "TORCHPLUG_SIM_COMPILE_SECONDS is \"", text, "\": give a number from 0 to 86400.");
   }
   return seconds;

@@ -1,6 +1,7 @@
 #include "builder.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "error.h"
@@ -32,6 +33,11 @@ Poly reach(const Shape& sizes, const std::vector<Poly>& strides) {
   Poly last = 0;
   for (std::size_t d = 0; d < sizes.size(); ++d) last = last + (sizes[d] - Poly(1)) * strides[d];
   return last + Poly(1);
+}
+
+Fold fold_of_bools(Fold fold) {
+  if (fold == Fold::kMost) return Fold::kAny;
+  return fold == Fold::kLeast ? Fold::kAll : fold;
 }
 
 std::string conversion(Type from, Type to) {
@@ -71,9 +77,10 @@ Tensor Builder::position(const Shape& sizes, std::size_t dim) {
   return {Type::kI64, sizes, program_.pool.position(unit(sizes.size(), dim))};
 }
 
-Tensor Builder::apply(const std::string& text, Type type, std::vector<Tensor> args, int cost) {
+Tensor Builder::apply(const std::string& text, Type type, const std::vector<Tensor>& args, int cost) {
   const Shape sizes = broadcast(args);
   std::vector<const Expr*> exprs;
+  exprs.reserve(args.size());
   for (const Tensor& arg : args) exprs.push_back(expand(arg, sizes).expr);
   return {type, sizes, program_.pool.apply(text, computed(type), std::move(exprs), cost)};
 }
@@ -85,7 +92,7 @@ Tensor Builder::widen(const Tensor& tensor, Type type) {
 }
 
 Tensor Builder::convert(const Tensor& tensor, Type type) {
-  const Tensor wide = widen(tensor, type);
+  Tensor wide = widen(tensor, type);
   if (type == tensor.type || computed(type) == type) return wide;
   return apply(type == Type::kBF16 ? "of_bf16(to_bf16($0))" : "of_f16(to_f16($0))", type, {wide}, 4);
 }
@@ -104,6 +111,14 @@ Tensor Builder::expand(const Tensor& tensor, const Shape& sizes) {
     map.push_back(repeats ? Affine{0, std::vector<Poly>(sizes.size())} : unit(sizes.size(), d + added));
   }
   return remap(tensor, map, sizes);
+}
+
+Tensor Builder::transpose(const Tensor& tensor, std::size_t a, std::size_t b) {
+  if (a == b) return tensor;
+  std::vector<std::size_t> order(tensor.rank());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::swap(order[a], order[b]);
+  return permute(tensor, order);
 }
 
 Tensor Builder::permute(const Tensor& tensor, const std::vector<std::size_t>& order) {
@@ -178,10 +193,7 @@ Tensor Builder::reduce(Fold fold, const Tensor& tensor, const std::vector<std::s
   if (reduced.empty()) return widen(tensor, type);
   order.insert(order.end(), reduced.begin(), reduced.end());
   stage.value = permute(widen(tensor, type), order).expr;
-  const bool is_bool = type == Type::kBool;
-  stage.fold = is_bool && fold == Fold::kMost    ? Fold::kAny
-               : is_bool && fold == Fold::kLeast ? Fold::kAll
-                                                 : fold;
+  stage.fold = type == Type::kBool ? fold_of_bools(fold) : fold;
   stage.by_columns = by_columns;
   const int buffer = stage.buffer = scratch(computed(type), stage.kept);
   stage.place = {0, contiguous(stage.kept)};

@@ -38,7 +38,7 @@ class Builder {
   // Where each element lies along a dim of this shape, as int64.
   Tensor position(const Shape& sizes, std::size_t dim);
   // `text` of the arguments, which are expanded to each other.
-  Tensor apply(const std::string& text, Type type, std::vector<Tensor> args, int cost = 1);
+  Tensor apply(const std::string& text, Type type, const std::vector<Tensor>& args, int cost = 1);
   // Of 16 bits: rounded to them.
   Tensor convert(const Tensor& tensor, Type type);
   // The same where PyTorch's operators convert for themselves: no rounding to 16 bits.
@@ -52,6 +52,7 @@ class Builder {
   // ---- Shapes. ----
   Tensor expand(const Tensor& tensor, const Shape& sizes);
   Tensor permute(const Tensor& tensor, const std::vector<std::size_t>& order);
+  Tensor transpose(const Tensor& tensor, std::size_t a, std::size_t b);
   Tensor slice(const Tensor& tensor, std::size_t dim, const Poly& start, const Poly& step, const Poly& size);
   Tensor select(const Tensor& tensor, std::size_t dim, const Poly& index);
   Tensor unsqueeze(const Tensor& tensor, std::size_t dim);

@@ -21,7 +21,7 @@ class ColumnsEmitter : NestWriter {
   void emit_columns(NestCode& code) {
     const std::string width = nest_.inner[0].text(), blocks = "((" + width + "+255)/256)";
     for (std::size_t d = 0; d < nest_.outer.size(); ++d) variables_.push_back("o" + std::to_string(d));
-    variables_.push_back("i");
+    variables_.emplace_back("i");
     for (std::size_t d = 0; d < nest_.reduced.size(); ++d) variables_.push_back("k" + std::to_string(d));
     code.rows = product(nest_.outer).text() + "*" + blocks;
     code.grain = "x_grain(8192L, 64*" + product(nest_.reduced).text() + ")";
@@ -39,8 +39,7 @@ class ColumnsEmitter : NestWriter {
     }
     flush(row_code_);
     for (std::size_t d = 0; d < nest_.reduced.size(); ++d) {
-      const std::string k = "k" + std::to_string(d);
-      open("for (int64_t " + k + " = 0; " + k + " < " + nest_.reduced[d].text() + "; ++" + k + ")");
+      open_loop("k" + std::to_string(d), "0", nest_.reduced[d].text());
     }
     line("#pragma omp simd");
     open("for (int64_t i = from; i < to; ++i)");

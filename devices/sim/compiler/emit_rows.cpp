@@ -79,7 +79,7 @@ class RowsEmitter : NestWriter {
 
   void visit(const Expr* expr, const std::set<const Expr*>& before, std::set<const Expr*>& now, int worth) {
     if (!varies(expr) || !now.insert(expr).second) return;
-    if (before.count(expr) != 0 && expr->kind != Expr::Kind::kNumber && expr->cost >= worth) {
+    if (before.contains(expr) && expr->kind != Expr::Kind::kNumber && expr->cost >= worth) {
       add_temp(expr);
       return;
     }
@@ -87,7 +87,7 @@ class RowsEmitter : NestWriter {
   }
 
   void add_temp(const Expr* expr) {
-    if (temps_.count(expr) != 0) return;
+    if (temps_.contains(expr)) return;
     const std::string name = "t" + std::to_string(temps_.size());
     const std::string type = value_name(expr->type);
     line(type + "* const " + name + " = (" + type + "*)(tmp + " + temp_bytes_ + ");");
@@ -159,7 +159,7 @@ class RowsEmitter : NestWriter {
     for (const Step& step : steps_) {
       for (const Expr* load : loads_of(step.stage.value)) turn(*load, across);
     }
-    open("for (int64_t " + o + " = top; " + o + " < bottom; ++" + o + ")");
+    open_loop(o, "top", "bottom");
     emit_passes("first", "last");
     close();
     close();
@@ -171,7 +171,7 @@ class RowsEmitter : NestWriter {
     const Poly& along = load.place.coefs[nest_.outer.size()];
     const bool lies_across =
         load.args.empty() && load.place.coefs[across].is(1) && !along.is(0) && !along.is(1);
-    if (!lies_across || turned_.count(&load) != 0) return;
+    if (!lies_across || turned_.contains(&load)) return;
     const std::string name = "q" + std::to_string(turned_.size()),
                       type = memory_name(buffer(load.buffer).type);
     const std::string &o = variables_[across], &i = variables_[nest_.outer.size()];
@@ -244,7 +244,7 @@ class RowsEmitter : NestWriter {
     for (std::size_t piece = 0; piece < pieces.before_last(); ++piece) {
       inner_names_.clear();
       for (const Expr* expr : pieces.kept(piece)) {
-        if (temps_.count(expr) == 0) add_to_block(expr);
+        if (!temps_.contains(expr)) add_to_block(expr);
         value(expr);
       }
       bodies.push_back(std::exchange(inner_code_, {}));
@@ -292,8 +292,7 @@ class RowsEmitter : NestWriter {
                   const std::string& clauses) {
     const std::size_t first = nest_.outer.size(), count = nest_.inner.size();
     for (std::size_t d = 0; d + 1 < count; ++d) {
-      const std::string& i = variables_[first + d];
-      open("for (int64_t " + i + " = 0; " + i + " < " + nest_.inner[d].text() + "; ++" + i + ")");
+      open_loop(variables_[first + d], "0", nest_.inner[d].text());
     }
     if (count == 0) {
       write(last);
@@ -313,7 +312,7 @@ class RowsEmitter : NestWriter {
                  const std::string& clauses) {
     const std::string& i = variables_.back();
     line("#pragma omp simd" + clauses);
-    open("for (int64_t " + i + " = " + from + "; " + i + " < " + to + "; ++" + i + ")");
+    open_loop(i, from, to);
     write(body);
     close();
   }

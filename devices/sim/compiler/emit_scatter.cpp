@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "nest_writer.h"
@@ -21,19 +22,13 @@ class ScatterEmitter : NestWriter {
   // Whether threads may share the last dim: each writes elements of its own.
   bool spreads(const Stage& stage) const {
     if (nest_.outer.empty() || stage.place.coefs.back().is(0)) return false;
-    for (const Expr* position : stage.positions) {
-      if (looks_at_last(position)) return false;
-    }
-    return true;
+    return std::ranges::none_of(stage.positions, looks_at_last);
   }
 
   static bool looks_at_last(const Expr* expr) {
     const bool has_place = expr->kind == Expr::Kind::kLoad || expr->kind == Expr::Kind::kPosition;
     if (has_place && !expr->place.coefs.back().is(0)) return true;
-    for (const Expr* arg : expr->args) {
-      if (looks_at_last(arg)) return true;
-    }
-    return false;
+    return std::ranges::any_of(expr->args, looks_at_last);
   }
 
   void emit_scatter(NestCode& code) {
@@ -45,10 +40,8 @@ class ScatterEmitter : NestWriter {
     code.bytes = "0";
     if (!is_shared) line("(void)begin; (void)end;");
     for (std::size_t d = 0; d < nest_.outer.size(); ++d) {
-      const std::string o = variables_[d];
       const bool is_part = is_shared && d + 1 == nest_.outer.size();
-      open("for (int64_t " + o + " = " + (is_part ? "begin" : "0") + "; " + o + " < " +
-           (is_part ? "end" : nest_.outer[d].text()) + "; ++" + o + ")");
+      open_loop(variables_[d], is_part ? "begin" : "0", is_part ? "end" : nest_.outer[d].text());
     }
     std::string index = "0";
     for (std::size_t k = 0; k < stage.positions.size(); ++k)

@@ -12,9 +12,9 @@ constexpr std::string_view kMagic = "torchplug sim engine 1\n";
 
 // Any changed byte changes it.
 std::uint64_t digest(const char* data, std::uint64_t bytes) {
-  std::uint64_t hash = 0xCBF29CE484222325u ^ bytes;
+  std::uint64_t hash = 0xCBF29CE484222325U ^ bytes;
   for (std::uint64_t i = 0; i < bytes; ++i) {
-    hash = (hash ^ static_cast<unsigned char>(data[i])) * 0x100000001B3u;
+    hash = (hash ^ static_cast<unsigned char>(data[i])) * 0x100000001B3U;
     hash ^= hash >> 29;
   }
   return hash;

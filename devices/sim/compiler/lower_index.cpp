@@ -109,6 +109,7 @@ void put(Node& n, const Tensor& self, const Indexing& at, const Tensor& values, 
   const Type type = accumulates ? computed(n.type()) : n.type();
   const auto write = [&b = n.b, at, values, accumulates](int buffer, const Affine& where) {
     std::vector<Poly> steps;
+    steps.reserve(at.dims.size());
     for (const std::size_t dim : at.dims) steps.push_back(where.coefs[dim]);
     b.scatter(b.expand(values, at.sizes), buffer, remap(where, at.map, at.sizes.size()), at.positions, steps,
               accumulates);

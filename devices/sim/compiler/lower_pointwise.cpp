@@ -66,9 +66,9 @@ void rsub(Node& n) {
 void divide(Node& n) {
   const Type type = n.type();
   const std::string_view mode = n.text(2);
-  const char* text = mode == "floor"   ? "x_floor_divide($0, $1)"
-                     : mode == "trunc" ? "x_trunc_divide($0, $1)"
-                                       : "($0 / $1)";
+  const char* text = "($0 / $1)";
+  if (mode == "floor") text = "x_floor_divide($0, $1)";
+  if (mode == "trunc") text = "x_trunc_divide($0, $1)";
   n.set(n.b.apply(text, type, {n.operand(0, type), n.operand(1, type)}, mode.empty() ? 5 : 12));
 }
 

@@ -121,11 +121,8 @@ Shape spatial_sizes(const Shape& sizes) { return {sizes.begin() + 2, sizes.end()
 
 // [G, O, C, kernel] of [G O, C, kernel], or of [G C, O, kernel] with the channels swapped.
 Tensor weight_by_group(Node& n, const Tensor& weight, std::int64_t groups, bool is_swapped) {
-  const Tensor made = grouped(n, weight, 0, groups);
-  if (!is_swapped) return made;
-  std::vector<std::size_t> order;
-  for (std::size_t d = 0; d < made.rank(); ++d) order.push_back(d == 1 ? 2 : d == 2 ? 1 : d);
-  return n.b.permute(made, order);
+  Tensor made = grouped(n, weight, 0, groups);
+  return is_swapped ? n.b.transpose(made, 1, 2) : made;
 }
 
 Tensor forward(Node& n, const Tensor& x, const Tensor& weight, const Convolution& c, const Shape& counts) {
@@ -215,7 +212,7 @@ std::int64_t group_of(const Tensor& query, const Tensor& key, const Tensor& valu
 Tensor by_group(Node& n, const Tensor& self, std::size_t heads, std::int64_t group) {
   if (group == 1) return self;
   if (self.sizes[heads].is(1)) return n.b.unsqueeze(self, heads + 1);  // the same for all heads
-  return grouped(n, self, heads, *self.sizes[heads].number() / group);
+  return grouped(n, self, heads, self.sizes[heads].number().value_or(group) / group);
 }
 
 // Back again: of the shape of a result.
@@ -229,7 +226,8 @@ Attention read_attention(Node& n, std::size_t first, std::size_t scale) {
   const auto width = query.sizes.back().number();
   if (!n.is_given(scale) && !width)
     fail(PLUG_UNSUPPORTED, "Attention over heads whose width is not fixed is not compiled.");
-  const double factor = n.is_given(scale) ? n.real(scale) : 1 / std::sqrt(static_cast<double>(*width));
+  const double factor =
+      n.is_given(scale) ? n.real(scale) : 1 / std::sqrt(static_cast<double>(width.value_or(1)));
   const std::int64_t group = group_of(query, key, value);
   if (group == 1) return {query, key, value, factor, group};
   const std::size_t heads = query.rank() - 3;

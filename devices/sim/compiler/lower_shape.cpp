@@ -16,21 +16,15 @@ void permute(Node& n) {
   n.set(n.b.permute(self, self.rank() == 0 ? std::vector<std::size_t>() : n.dims(1, self.rank())));
 }
 
-void swap(Node& n, const Tensor& self, std::size_t a, std::size_t b) {
-  std::vector<std::size_t> order;
-  for (std::size_t d = 0; d < self.rank(); ++d) order.push_back(d == a ? b : d == b ? a : d);
-  n.set(n.b.permute(self, order));
-}
-
 void transpose(Node& n) {
   const Tensor self = n.tensor(0);
-  swap(n, self, n.dim(1, self.rank()), n.dim(2, self.rank()));
+  n.set(n.b.transpose(self, n.dim(1, self.rank()), n.dim(2, self.rank())));
 }
 
 void t(Node& n) {
   const Tensor self = n.tensor(0);
   if (self.rank() < 2) return n.set(self);
-  swap(n, self, 0, 1);
+  n.set(n.b.transpose(self, 0, 1));
 }
 
 void unsqueeze(Node& n) {
@@ -105,7 +99,8 @@ void cat(Node& n) {
 void stack(Node& n) {
   std::vector<Tensor> parts;
   const std::size_t dim = n.is_given(1) ? n.dim(1, n.shape().size()) : 0;
-  for (const auto& tensor : n.tensors(0)) parts.push_back(n.b.unsqueeze(tensor.value(), dim));
+  for (const auto& tensor : n.tensors(0))
+    if (tensor) parts.push_back(n.b.unsqueeze(*tensor, dim));
   concatenate(n, parts, dim);
 }
 

@@ -23,31 +23,31 @@ class Node {
   Builder& b;
   const Operator& op() const { return op_; }
 
-  bool is_given(std::size_t arg) const;
-  Tensor tensor(std::size_t arg) const;
+  bool is_given(std::size_t index) const;
+  Tensor tensor(std::size_t index) const;
   // In the type that it is computed in, or another.
-  Tensor widened(std::size_t arg) const;
-  Tensor widened(std::size_t arg, Type type) const;
-  std::vector<std::optional<Tensor>> tensors(std::size_t arg) const;
+  Tensor widened(std::size_t index) const;
+  Tensor widened(std::size_t index, Type type) const;
+  std::vector<std::optional<Tensor>> tensors(std::size_t index) const;
   // A Scalar, or a tensor, as a tensor of the type.
-  Tensor operand(std::size_t arg, Type type) const;
+  Tensor operand(std::size_t index, Type type) const;
   // The same where PyTorch brings a Scalar into the tensor's type first: rounded to 16 bits.
-  Tensor rounded(std::size_t arg, Type type) const;
-  double real(std::size_t arg) const;
-  std::int64_t integer(std::size_t arg) const;
+  Tensor rounded(std::size_t index, Type type) const;
+  double real(std::size_t index) const;
+  std::int64_t integer(std::size_t index) const;
   // Whether a Scalar is given as one with a fraction; of a tensor, whether it holds such.
-  bool is_fraction(std::size_t arg) const;
-  bool flag(std::size_t arg) const { return is_given(arg) && integer(arg) != 0; }
-  std::string_view text(std::size_t arg) const;
+  bool is_fraction(std::size_t index) const;
+  bool flag(std::size_t index) const { return is_given(index) && integer(index) != 0; }
+  std::string_view text(std::size_t index) const;
   // Numbers that may be symbols.
-  Poly size(std::size_t arg) const;
-  std::vector<Poly> sizes(std::size_t arg) const;
-  std::vector<std::int64_t> integers(std::size_t arg) const;
+  Poly size(std::size_t index) const;
+  std::vector<Poly> sizes(std::size_t index) const;
+  std::vector<std::int64_t> integers(std::size_t index) const;
   // Dims of a list or a number; all of them where none is given.
-  std::vector<std::size_t> dims(std::size_t arg, std::size_t rank) const;
-  std::size_t dim(std::size_t arg, std::size_t rank) const { return wrapped(integer(arg), rank); }
+  std::vector<std::size_t> dims(std::size_t index, std::size_t rank) const;
+  std::size_t dim(std::size_t index, std::size_t rank) const { return wrapped(integer(index), rank); }
   // A start that counts from the end if it is negative.
-  Poly start(std::size_t arg, const Poly& size) const;
+  Poly start(std::size_t index, const Poly& size) const;
 
   std::size_t result_count() const { return node_.result_count; }
   bool is_wanted(std::size_t result = 0) const;

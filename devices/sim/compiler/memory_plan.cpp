@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "schedule.h"
@@ -24,13 +25,15 @@ std::string aligned(const Poly& bytes) {
 // The slot that is free and just large enough; for sizes that are not known, of the same size.
 int find_slot(const std::vector<Slot>& slots, const Poly& bytes, int first) {
   int best = -1;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (int s = 0; s < static_cast<int>(slots.size()); ++s) {
     const Slot& slot = slots[static_cast<std::size_t>(s)];
     if (slot.free_from > first) continue;
     if (slot.bytes == bytes) return s;
     const auto has = slot.bytes.number(), needs = bytes.number();
-    const bool fits = has && needs && *has >= *needs;
-    if (fits && (best < 0 || *has < *slots[static_cast<std::size_t>(best)].bytes.number())) best = s;
+    if (!has || !needs || *has < *needs || *has >= least) continue;
+    best = s;
+    least = *has;
   }
   return best;
 }

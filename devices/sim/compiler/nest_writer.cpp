@@ -43,6 +43,10 @@ void NestWriter::line(const std::string& text) {
   out_ += std::string(static_cast<std::size_t>(2 * depth_), ' ') + text + "\n";
 }
 
+void NestWriter::open_loop(const std::string& variable, const std::string& first, const std::string& end) {
+  open("for (int64_t " + variable + " = " + first + "; " + variable + " < " + end + "; ++" + variable + ")");
+}
+
 void NestWriter::open(const std::string& text) {
   line(text + " {");
   ++depth_;
@@ -94,7 +98,7 @@ bool NestWriter::varies(const Affine& place) const {
 bool NestWriter::varies(const Expr* expr) {
   if (const auto found = varies_.find(expr); found != varies_.end()) return found->second;
   bool does = (expr->kind == Kind::kPosition || expr->kind == Kind::kLoad) && varies(expr->place);
-  if (expr->kind == Kind::kLoad && row_values_.count(expr->buffer) != 0) does = false;
+  if (expr->kind == Kind::kLoad && row_values_.contains(expr->buffer)) does = false;
   for (const Expr* arg : expr->args) does = varies(arg) || does;
   return varies_[expr] = does;
 }

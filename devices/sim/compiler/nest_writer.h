@@ -28,6 +28,7 @@ class NestWriter {
   // ---- Lines. ----
   void line(const std::string& text);
   void open(const std::string& text);
+  void open_loop(const std::string& variable, const std::string& first, const std::string& end);
   void close();
   // Lines that were collected.
   void write(const std::string& code);

@@ -56,7 +56,7 @@ Tensor Node::operand(std::size_t index, Type type) const {
 }
 
 Tensor Node::rounded(std::size_t index, Type type) const {
-  const Tensor made = operand(index, type);
+  Tensor made = operand(index, type);
   if (arg(index).tag == PLUG_VALUE_REF) return made;
   return b.convert({computed(type), made.sizes, made.expr}, type);
 }
@@ -109,8 +109,9 @@ std::vector<Poly> Node::sizes(std::size_t index) const {
 std::vector<std::int64_t> Node::integers(std::size_t index) const {
   std::vector<std::int64_t> made;
   for (const Poly& item : sizes(index)) {
-    if (!item.number()) fail(PLUG_UNSUPPORTED, op_.schema, " needs fixed numbers as argument ", index, ".");
-    made.push_back(*item.number());
+    const auto number = item.number();
+    if (!number) fail(PLUG_UNSUPPORTED, op_.schema, " needs fixed numbers as argument ", index, ".");
+    made.push_back(*number);
   }
   return made;
 }

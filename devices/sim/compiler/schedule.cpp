@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 namespace torchplug::sim::compiler {
@@ -61,7 +62,7 @@ bool folds_columns(const Stage& stage) {
   return stage.by_columns || (columns > 0 && columns >= rows);
 }
 
-bool is_at_least(const Poly& size, std::int64_t least) { return !size.number() || *size.number() >= least; }
+bool is_at_least(const Poly& size, std::int64_t least) { return size.number().value_or(least) >= least; }
 
 // Sums of products of elements of two matrices in memory, of which there are enough for blocks of them.
 bool is_product(const Program& program, const Stage& stage) {
@@ -98,15 +99,15 @@ class Scheduler {
   void drop_unused() {
     std::vector<bool> is_used(program_.buffers.size());
     std::vector<Stage> used;
-    for (auto stage = program_.stages.rbegin(); stage != program_.stages.rend(); ++stage) {
-      const auto buffer = static_cast<std::size_t>(stage->buffer);
+    for (Stage& stage : program_.stages | std::views::reverse) {
+      const auto buffer = static_cast<std::size_t>(stage.buffer);
       if (!is_used[buffer] && program_.buffers[buffer].origin != Buffer::Origin::kOutput) continue;
-      std::vector<const Expr*> roots = stage->positions;
-      if (stage->value != nullptr) roots.push_back(stage->value);
+      std::vector<const Expr*> roots = stage.positions;
+      if (stage.value != nullptr) roots.push_back(stage.value);
       for (const Expr* root : roots) {
         for (const Expr* load : loads_of(root)) is_used[static_cast<std::size_t>(load->buffer)] = true;
       }
-      used.push_back(std::move(*stage));
+      used.push_back(std::move(stage));
     }
     program_.stages.assign(used.rbegin(), used.rend());
   }
@@ -315,7 +316,10 @@ class Scheduler {
   void move_last(Nest& nest, std::size_t dim) {
     const std::size_t rank = nest.outer.size();
     std::vector<Affine> map(rank, Affine{0, std::vector<Poly>(rank)});
-    for (std::size_t d = 0; d < rank; ++d) map[d].coefs[d == dim ? rank - 1 : d < dim ? d : d - 1] = 1;
+    for (std::size_t d = 0; d < rank; ++d) {
+      if (d != dim) map[d].coefs[d < dim ? d : d - 1] = 1;
+    }
+    map[dim].coefs[rank - 1] = 1;
     for (Nest::Item& item : nest.items) {
       item.stage.value = program_.pool.remap(item.stage.value, map, rank);
       item.stage.place = remap(item.stage.place, map, rank);

@@ -111,6 +111,7 @@ class Child {
  public:
   Child(const std::vector<std::string>& command, const std::string& output, const std::string& temporary) {
     std::vector<char*> args;
+    args.reserve(command.size() + 1);
     for (const std::string& word : command) args.push_back(const_cast<char*>(word.c_str()));
     args.push_back(nullptr);
     const std::string place = "TMPDIR=" + temporary, locale = "LC_ALL=C";

@@ -57,7 +57,6 @@ Tensor surrounded(Node& n, const Tensor& self, const Windows& windows, const Sha
   Shape sizes = self.sizes;
   std::vector<Poly> offsets, steps(windows.rank(), Poly(1));
   const std::size_t first = self.rank() - windows.rank();
-  Tensor part = self;
   bool fits = true;
   for (std::size_t d = 0; d < windows.rank(); ++d) {
     const Poly needed = (counts[d] - Poly(1)) * Poly(windows.stride[d]) + Poly(windows.span(d));
@@ -69,8 +68,8 @@ Tensor surrounded(Node& n, const Tensor& self, const Windows& windows, const Sha
     sizes[first + d] = needs && has ? Poly(std::max(*needs, *has))
                                     : kept + Poly(windows.padding[d] + windows.span(d) * windows.stride[d]);
   }
-  if (fits) return n.b.realised(part);
-  return placed_into(n, part, sizes, offsets, steps, filling);
+  if (fits) return n.b.realised(self);
+  return placed_into(n, self, sizes, offsets, steps, filling);
 }
 
 Tensor spread(Node& n, const Tensor& results, const Windows& windows, const Shape& sizes) {
