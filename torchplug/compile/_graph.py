@@ -79,10 +79,17 @@ class Builder:
         self.built = Built(_C.CompilerGraph())
         self._unknown: set[int] = set()  # values that are UNKNOWN
         self._many: dict[Any, list[int]] = {}  # of a node with several results: their values
+        # Sizes that depend on what is computed, such as nonzero's: of inputs; used by the node that is being added; and
+        # of each value those that are known as soon as the value is.
+        self._given: set[sympy.Symbol] = set()
+        self._used: set[sympy.Symbol] = set()
+        self._known_with: dict[int, set[sympy.Symbol]] = {}
 
     def build(self, weights: set[int]) -> Built:
         """`weights`: the places of inputs that seldom change."""
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
+        for node in placeholders:
+            self._given |= _numbers_in(node.meta.get("val"))
         for place, node in enumerate(placeholders):
             self._add_source(node, node.meta.get("val"), place in weights)
         for node in self.module.graph.nodes:
@@ -147,8 +154,9 @@ class Builder:
 
     def symbol(self, value: torch.SymInt, at_least: int = -_numbers.MOST) -> int:
         expression = _numbers.expression_of(value)
+        self._used |= _numbers.computed_in(value)
         if expression not in self.places:
-            if not _numbers.is_known_at_entry(value):
+            if _numbers.computed_in(value) and not self.facts["symbols"]:
                 raise NotForCompilers("its size depends on what is computed")
             least, most, hint = _numbers.bounds_of(value)
             self.places[expression] = self.built.graph.add_symbol(
@@ -211,11 +219,17 @@ class Builder:
             _numbers.has_gaps(value) for value in results if value is not None
         ):
             raise NotForCompilers("its results are to have gaps between their elements")
+        self._used = set()
         args = self._bound_arguments(node, bound)
         types = [None if value is None else self._type(value) for value in results]
+        values = {self.built.value_of.get(one) for one in node.all_input_nodes}
+        known = self._known_to(values - self._unknown)
+        if not self._used <= self._given | known:
+            raise NotForCompilers("its size depends on what is computed")
         numbers = self.built.graph.add_node(
             bound["schema"], bound["place"], args, types, source_of(node)
         )
+        self._known_with |= dict.fromkeys(numbers, known)
         self._keep(node, numbers, True, is_view(node), "")
 
     def _type(self, value: torch.Tensor) -> tuple[torch.dtype, list[int], list[int]]:
@@ -237,10 +251,17 @@ class Builder:
         )
         types = [self._opaque_type(value) for value in results]
         numbers = self.built.graph.add_node(schema, -1, [("refs", refs)], types, source_of(node))
+        known = self._known_to(refs) | _numbers_in(results)
         self._unknown |= {
             number for number, kind in zip(numbers, types, strict=True) if kind is UNKNOWN
         }
+        self._known_with |= dict.fromkeys(numbers, known)
         self._keep(node, numbers, False, False, why)
+
+    def _known_to(self, needed: Iterable[int | None]) -> set[sympy.Symbol]:
+        """Sizes that are known to a node which needs these values."""
+        found: set[sympy.Symbol] = set()
+        return found.union(*(self._known_with[one] for one in needed if one in self._known_with))
 
     def _opaque_type(self, value: Any) -> tuple[torch.dtype, list[int], list[int]]:
         if not is_device_tensor(value, self.device):
@@ -388,6 +409,17 @@ def views_of(given: fx.Node) -> tuple[fx.Node, list[fx.Node]]:
             return node, views
         views[:0] = [source, node] if is_item else [node]
         node = source.args[0]
+
+
+def _numbers_in(value: Any) -> set[sympy.Symbol]:
+    """Sizes and numbers of a result, or several, that depend on what is computed."""
+    values = value if isinstance(value, (tuple, list)) else [value]
+    found: set[sympy.Symbol] = set()
+    for one in values:
+        for size in one.shape if isinstance(one, torch.Tensor) else [one]:
+            if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                found |= _numbers.computed_in(size)
+    return found
 
 
 def items_of(node: fx.Node) -> list[fx.Node]:

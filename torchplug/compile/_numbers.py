@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import sympy  # type: ignore[import-untyped]
 
 MOST = 2**62
+USUAL = 64
+"""A size that nobody knows before it is computed."""
 
 
 def expression_of(value: int | torch.SymInt) -> int | sympy.Expr:
@@ -22,12 +24,17 @@ def expression_of(value: int | torch.SymInt) -> int | sympy.Expr:
     return int(expression) if expression.is_number else expression
 
 
+def computed_in(value: int | torch.SymInt) -> set[sympy.Symbol]:
+    """What it follows from besides the sizes of the call that was traced: numbers that depend on what is computed."""
+    if isinstance(value, int):
+        return set()
+    env = value.node.shape_env
+    return {symbol for symbol in value.node.expr.free_symbols if env.is_unbacked_symint(symbol)}
+
+
 def is_known_at_entry(value: int | torch.SymInt) -> bool:
     """Whether it follows from the sizes of inputs, and not from what is computed."""
-    if isinstance(value, int):
-        return True
-    env = value.node.shape_env
-    return not any(env.is_unbacked_symint(symbol) for symbol in value.node.expr.free_symbols)
+    return not computed_in(value)
 
 
 def is_dense(value: torch.Tensor) -> bool:
@@ -75,11 +82,12 @@ def is_at_least(a: int | torch.SymInt, b: int | torch.SymInt) -> bool:
 
 
 def bounds_of(value: torch.SymInt) -> tuple[int, int, int]:
-    """The least and the most it can be, and what it is in the call that was traced."""
+    """The least and the most it can be, and what it is in the call that was traced, as far as that is known."""
     bounds = value.node.shape_env.bound_sympy(value.node.expr)
     least = int(bounds.lower) if bounds.lower > -MOST else -MOST
     most = int(bounds.upper) if bounds.upper < MOST else MOST
-    return least, most, int(value.node.hint)
+    hint = int(value.node.hint) if value.node.has_hint() else min(max(least, USUAL), most)
+    return least, most, hint
 
 
 def function_of(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> Callable[..., int]:

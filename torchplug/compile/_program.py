@@ -15,7 +15,7 @@ from torchplug import _C
 from torchplug.compile import _check, _graph, _numbers, _promotion, _random, _streams, _views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import sympy  # type: ignore[import-untyped]
 
@@ -214,7 +214,7 @@ class _Writer:
         for node in self.builder.module.graph.nodes:
             if node.op in ("placeholder", "get_attr"):
                 env[node] = graph.node_copy(node, lambda one: env[one])
-        self._add_sizes(graph, env, numbers)
+        self._add_sizes(graph, env, env, numbers)
         for group, node in steps:
             if group >= 0 and groups[group].outputs:
                 self._call_group(graph, groups[group], env, numbers)
@@ -222,6 +222,7 @@ class _Writer:
                 one = self.built.parts[node].fx
                 env[one] = self._copy(graph, one, env, numbers)
                 self._copy_items(graph, one, env)
+                self._add_sizes(graph, [one, *_graph.items_of(one)], env, numbers)
         (output,) = (node for node in self.builder.module.graph.nodes if node.op == "output")
         for node in output.all_input_nodes:
             for view in _graph.views_of(node)[1]:
@@ -235,13 +236,15 @@ class _Writer:
         graph.lint()
         return fx.GraphModule(self.builder.module, graph)
 
-    def _add_sizes(self, graph: fx.Graph, env: dict[fx.Node, Any], numbers: _Numbers) -> None:
-        """Every symbol that an input is, or that is a size of one."""
-        for node in list(env):
+    def _add_sizes(
+        self, graph: fx.Graph, nodes: Iterable[fx.Node], env: dict[fx.Node, Any], numbers: _Numbers
+    ) -> None:
+        """Every symbol that one of the nodes is, or that is a size of one."""
+        for node in nodes:
             value = node.meta.get("val")
             if isinstance(value, torch.SymInt):
                 numbers.known.setdefault(_numbers.expression_of(value), env[node])
-        for node in list(env):
+        for node in nodes:
             value = node.meta.get("val")
             if not isinstance(value, torch.Tensor):
                 continue
@@ -311,7 +314,7 @@ class _Writer:
             return None
         if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
             known = _numbers.expression_of(value)
-            if _numbers.is_known_at_entry(value):
+            if known in numbers.known or _numbers.is_known_at_entry(value):
                 return numbers.node_of(known)
         env[node] = self._copy(graph, node, env, numbers)
         return env[node]
