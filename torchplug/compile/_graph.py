@@ -215,9 +215,8 @@ class Builder:
             raise NotForCompilers("the compiler does not list it")
         if not all(value is None or is_device_tensor(value, self.device) for value in results):
             raise NotForCompilers("its results are not all tensors of the device")
-        if not is_view(node) and any(
-            _numbers.has_gaps(value) for value in results if value is not None
-        ):
+        has_gaps = any(_numbers.has_gaps(value) for value in results if value is not None)
+        if has_gaps and not is_view(node) and shows_layout(node):
             raise NotForCompilers("its results are to have gaps between their elements")
         self._used = set()
         args = self._bound_arguments(node, bound)
@@ -448,6 +447,22 @@ def is_view(node: fx.Node) -> bool:
         return True
     returns = node.target._schema.returns
     return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
+
+
+def shows_layout(node: fx.Node) -> bool:
+    """Whether somebody sees how its results lie in memory: the caller, a view by strides, or what lies likewise."""
+    return any(
+        user.op == "output"
+        or user.target is torch.ops.aten.as_strided.default
+        or (_takes_layout(user) and shows_layout(user))
+        for user in node.users
+    )
+
+
+def _takes_layout(node: fx.Node) -> bool:
+    value = node.meta.get("val")
+    lies_with_gaps = isinstance(value, torch.Tensor) and _numbers.has_gaps(value)
+    return lies_with_gaps or is_view(node) or node.target is operator.getitem
 
 
 def computes(node: fx.Node) -> bool:
