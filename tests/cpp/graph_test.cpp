@@ -62,7 +62,7 @@ TEST(GraphBuilding, what_no_graph_can_be_is_refused_in_a_sentence) {
   expect_refused([&] { graph.add_input(f32({extent_of(0)})); }, {"input 0", "symbol 0", "has 0"});
   expect_refused([&] { graph.add_input({PLUG_F32, {2}, {{1, 1}}}); }, {"1 sizes and 2 strides"});
   expect_refused([&] { graph.add_input({PLUG_F32, {2}, std::nullopt}); }, {"no strides"});
-  expect_refused([&] { graph.add_input({0, {}, {{}}}); }, {"no dtype"});
+  expect_refused([&] { graph.add_input({0, {}, std::vector<int64_t>()}); }, {"no dtype"});
   graph.add_input(f32({2, 3}), "x");
   expect_refused([&] { graph.add_constant(PLUG_F32, {4}, constant_of<float>({1, 2})); }, {"8 bytes", "16"});
   expect_refused([&] { graph.add_constant(PLUG_F32, {4}, nullptr); }, {"no content"});

@@ -12,6 +12,9 @@ from torchplug.cli import replay
 
 pytestmark = pytest.mark.accelerator("they choose their plugins, so once is enough", only="sim")
 
+# Of a GPU beside the device, which PyTorch's compiler looks at, there would be a warning.
+NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
+
 BEGIN = """
 import os, warnings
 import torchplug
@@ -257,6 +260,7 @@ def test_a_process_ends_while_a_compile_is_under_way(folder):
     plugin = compile_test_plugin(folder, "odd_fuse")
     code = BEGIN + "print(is_right(compiled(background=True)), reports()[-1]['runs_without'])"
     settings = {"TORCHPLUG_DEVICE": plugin, "TORCHPLUG_ODD_FUSE_HOW": "compile takes long"}
+    settings |= NO_GPU
     done = run_python(code, "odd_fuse", **settings)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True 1\n", "")
 
@@ -349,7 +353,7 @@ print(_C.validation_messages())
     )
     for mode in ("", "static"):
         settings = {"TORCHPLUG_SIM_COMPILER": mode} if mode else {}
-        settings |= {"TORCHPLUG_LAYERS": "validate", "TORCHPLUG_CACHE_DIR": tmp_path}
+        settings |= {"TORCHPLUG_LAYERS": "validate", "TORCHPLUG_CACHE_DIR": tmp_path, **NO_GPU}
         done = run_python(code, "sim", **settings)
         assert (done.stdout, done.stderr) == ("[]\n", "")
 

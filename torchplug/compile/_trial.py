@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
+MANY = 1 << 20
+
+
 def call(model: Any, inputs: Sequence[Any], named: dict[str, Any]) -> None:
     """Forward, and backward where results have a gradient."""
     _go_back(model(*inputs, **named))
@@ -33,14 +36,17 @@ def compiled_apart(model: Any, options: dict[str, Any] | None) -> Callable[..., 
     called.__code__ = called.__code__.replace()
     own = functools.partial(_backend.backend, options=options)
     compile: Any = torch.compile
-    # PyTorch 2.13; others count it among those that a function may be compiled for.
+    # PyTorch 2.13; others count it among those that functions which the model calls may be compiled for.
     apart = "isolate_recompiles"
     options_of_its_own = {apart: True} if apart in inspect.signature(compile).parameters else {}
     compiled = compile(called, backend=own, **options_of_its_own)
+    settings = {"automatic_dynamic_shapes": False}
+    if not options_of_its_own:
+        settings |= {"recompile_limit": MANY, "accumulated_recompile_limit": MANY}
 
     def one_call(*args: Any, **named: Any) -> Any:
         # For the sizes that are given, whatever came before; and without an effect on what comes.
-        with torch._dynamo.config.patch(automatic_dynamic_shapes=False):
+        with torch._dynamo.config.patch(settings):
             return compiled(*args, **named)
 
     return one_call
