@@ -204,7 +204,7 @@ def test_numbers_that_are_read_from_tensors_reach_the_program(device):
 # ---- what is written in place ----
 
 
-def test_batch_norm_statistics_are_those_of_eager(device):
+def test_batch_norm_statistics_are_those_of_eager_and_written_by_the_engine(device):
     def make():
         return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU())
 
@@ -212,6 +212,8 @@ def test_batch_norm_statistics_are_those_of_eager(device):
         make, [torch.randn(2, 3, 6, 6)], device, steps=3, rtol=1e-3, atol=1e-5
     )
     assert model[1].num_batches_tracked == 3
+    outside = {str(node.target) for program in _backend.programs for node, _ in program.outside}
+    assert "aten.copy_.default" not in outside
     model.eval()
     same_as_eager(model, *given)
 

@@ -72,7 +72,7 @@ class Cache(nn.Module):
 
 @pytest.mark.parametrize("name", ["llama", "residual"])
 def test_it_is_what_torch_compile_makes_of_the_model(device, tmp_path, name):
-    make, inputs = MODELS[name]
+    make, inputs, _ = MODELS[name]
     model, given = make().eval(), inputs()
     sheet = exported.read(save(tmp_path / "m.pt2", model, *given), device)
     with torch.no_grad():

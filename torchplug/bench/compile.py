@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Report = dict[str, Any]
 
 TIMEOUT = 1800
-NAMES = ("residual", "bert", "llama", "unet", "lstm", "experts")
+NAMES = ("residual", "bert", "llama", "unet", "lstm", "mixture")
 """Of models.MODELS, which this process does not import: it has no device."""
 CONDITIONS = (
     "float32, PyTorch's default number of threads; calls without gradients, with the wait for their end, in turns, "

@@ -10,7 +10,15 @@ from torch import fx
 from torch._functorch._aot_autograd.utils import make_boxed_func
 
 from torchplug import _C
-from torchplug.compile import _capture, _convolutions, _decompositions, _freeze, _program, _streams
+from torchplug.compile import (
+    _batch_norm,
+    _capture,
+    _convolutions,
+    _decompositions,
+    _freeze,
+    _program,
+    _streams,
+)
 from torchplug.compile._options import Options
 
 if TYPE_CHECKING:
@@ -40,6 +48,7 @@ def backend(
         fw_compiler=functools.partial(compiler, kind=FORWARD),
         bw_compiler=functools.partial(compiler, kind=BACKWARD),
         inference_compiler=functools.partial(compiler, kind=INFERENCE),
+        partition_fn=_batch_norm.partition,
         decompositions=_decompositions.table(device, chosen),
         keep_inference_input_mutations=True,
     )
