@@ -35,6 +35,8 @@ def table(device: torch.device, options: Options) -> dict[Any, Callable[..., Any
 
 # What PyTorch makes of it is for exports: its backward asks for another second result.
 WHOLE = {aten._scaled_dot_product_flash_attention_for_cpu.default}
+if torch.__version__ < "2.13":  # into operators that write in place, which no graph may have
+    WHOLE |= {aten.index_fill.int_Scalar, aten.index_fill.int_Tensor}
 
 
 # No node has a list of results.

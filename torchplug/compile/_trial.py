@@ -40,7 +40,7 @@ def compiled_apart(model: Any, options: dict[str, Any] | None) -> Callable[..., 
     apart = "isolate_recompiles"
     options_of_its_own = {apart: True} if apart in inspect.signature(compile).parameters else {}
     compiled = compile(called, backend=own, **options_of_its_own)
-    settings = {"automatic_dynamic_shapes": False}
+    settings: dict[str, Any] = {"automatic_dynamic_shapes": False}
     if not options_of_its_own:
         settings |= {"recompile_limit": MANY, "accumulated_recompile_limit": MANY}
 
