@@ -64,3 +64,15 @@ def test_complex_numbers_that_are_not_finite_can_stand_in_a_program(device):
     x = torch.randn(3, dtype=torch.complex64)
     actual = compiled(torch.logaddexp)(x.to(device), x.to(device))
     assert_same(actual.cpu(), torch.logaddexp(x, x))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_backward_may_be_run_again_after_one_that_may_not(device, dynamic):
+    x, weight = (torch.randn(4, 4, device=device, requires_grad=True) for _ in range(2))
+    call = compiled(lambda x: (x.sin() @ weight).tanh().sum(), dynamic=dynamic)
+    call(x).backward()
+    once, x.grad = x.grad, None
+    loss = call(x)
+    loss.backward(retain_graph=True)
+    loss.backward()
+    assert_same(x.grad, 2 * once)

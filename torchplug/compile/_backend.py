@@ -93,6 +93,7 @@ def _compile(
             "Option 'freeze' makes constants of weights, and this call is to have gradients. "
             "Call the model under torch.no_grad(), or leave 'freeze' out."
         )
+    _keep_saved(kind)
     replayed = _replayed(module, options, device, kind, weights) if options.capture else None
     run = _freeze.Frozen(module, weights, make) if options.freeze else make(module)
     if replayed is not None:
@@ -109,6 +110,13 @@ def _weights() -> set[int]:
 def _metadata() -> Any:
     context = torch._guards.TracingContext.try_get()
     return context.fw_metadata if context is not None else None
+
+
+def _keep_saved(kind: str) -> None:
+    """No program writes over what its forward has kept, so a backward may run again (retain_graph) whichever came first."""
+    metadata = _metadata()
+    if kind != INFERENCE and metadata is not None:
+        metadata.bw_donated_idxs = []
 
 
 def _replayed(
