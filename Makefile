@@ -3,7 +3,7 @@
 #   make test        set up, build, run all tests
 #   make test-full   the same, with every sample of every operator
 #   make wheel       set up, build, pack the core and each device into dist/
-#   make bench       set up, build, measure what torchplug costs (three minutes; nothing else should run)
+#   make bench       set up, build, measure what torchplug costs (four minutes, of which compilers take one; nothing else should run)
 #   make lint        clang-tidy over the core and the plugins (a quarter of an hour)
 #   make mutants     how many of the faults of tests/mutants the tests find (half an hour)
 #   make sanitize    build and test with ASan and UBSan, then with TSan (20 minutes)

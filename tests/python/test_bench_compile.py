@@ -61,12 +61,17 @@ def test_a_cache_has_the_size_that_the_row_names(device, monkeypatch):
     assert len({cache.data_ptr() for cache in made}) == 1
 
 
-def test_engines_are_loaded_from_where_they_were_compiled_last(tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr(
-        disk, "speed_of", lambda path, expected: calls.append((path.name, expected)) or 1.0
-    )
-    pair = disk._Pair(tmp_path)
+class Calls(list):
+    """Of what asks for engines."""
+
+    def speed(self, directory, *, expected):
+        self.append((directory.name, expected))
+        return 1.0
+
+
+def test_engines_are_loaded_from_where_they_were_compiled_last(tmp_path):
+    calls = Calls()
+    pair = disk._Pair(calls, tmp_path)
     for clock in (pair.load, pair.compile, pair.compile, pair.load):
         clock()
     assert calls == [
