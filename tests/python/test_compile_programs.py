@@ -3,7 +3,7 @@
 import pytest
 import torch
 from compiling import compiled
-from helpers import assert_same
+from helpers import assert_same, output_of
 from torch import nn
 from torch._subclasses import FakeTensorMode
 
@@ -97,3 +97,19 @@ def test_gradients_of_convolutions_are_expected_in_the_strides_that_they_have(
         given = (mode.from_tensor(tensor) for tensor in (gradient, x, weight))
         expected = torch.ops.aten.convolution_backward(*given, *sizes)
     assert [one.stride() for one in actual] == [one.stride() for one in expected]
+
+
+MIXED = """
+import sys, torch
+x = torch.ones(3, 3, device=sys.argv[1])
+for fn, other in ((torch.mm, x.long()), (lambda x, y: torch.addmm(y, x, x), x.double())):
+    try:
+        print(torch.compile(fn, backend="torchplug")(x, other))
+    except RuntimeError as error:
+        print("same dtype" in str(error))
+"""
+
+
+def test_products_of_several_dtypes_are_refused_as_in_eager_mode(device):
+    printed = output_of(MIXED, device, TORCHPLUG_SIM_COMPILER="whole")
+    assert printed.split() == ["True", "True"]

@@ -26,6 +26,8 @@ FORMATS = {
     torch.channels_last_3d: 3,
 }
 COPY = torch.ops.aten.copy_.default
+# Traces of them take operands of several dtypes, kernels do not.
+PRODUCTS = {"mm", "addmm", "mv", "addmv", "linear", "_addmm_activation"}
 # Stands for what is no tensor of the device, or has a size that is known only when the program runs.
 UNKNOWN = (torch.int64, [0], [1])
 
@@ -208,6 +210,8 @@ class Builder:
             _numbers.has_gaps(value) for value in results if value is not None
         ):
             raise NotForCompilers("its results are to have gaps between their elements")
+        if _mixes_dtypes(node):
+            raise NotForCompilers("its operands are of several dtypes, which it refuses")
         args = self._bound_arguments(node, bound)
         types = [None if value is None else self._type(value) for value in results]
         numbers = self.built.graph.add_node(
@@ -411,6 +415,14 @@ def is_view(node: fx.Node) -> bool:
         return False
     returns = node.target._schema.returns
     return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
+
+
+def _mixes_dtypes(node: fx.Node) -> bool:
+    """Whether the operator itself is to say that it takes no such operands."""
+    target: Any = node.target
+    values = [one.meta.get("val") for one in node.all_input_nodes]
+    dtypes = {value.dtype for value in values if isinstance(value, torch.Tensor)}
+    return len(dtypes) > 1 and target._opname in PRODUCTS
 
 
 def source_of(node: fx.Node) -> str:
