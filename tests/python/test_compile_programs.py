@@ -3,8 +3,11 @@
 import pytest
 import torch
 from compiling import compiled
-from helpers import assert_same
+from helpers import assert_same, output_of
 from torch import nn
+from torch._subclasses import FakeTensorMode
+
+from torchplug.compile import _convolutions
 
 pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
@@ -76,3 +79,37 @@ def test_a_backward_may_be_run_again_after_one_that_may_not(device, dynamic):
     loss.backward(retain_graph=True)
     loss.backward()
     assert_same(x.grad, 2 * once)
+
+
+@pytest.mark.parametrize("weights", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("inputs", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize(("channels", "size"), [(3, 3), (8, 1)])
+def test_gradients_of_convolutions_are_expected_in_the_strides_that_they_have(
+    device, channels, size, inputs, weights
+):
+    _convolutions.expect_channels_last(device.type)
+    x = torch.randn(2, channels, 8, 8, device=device).to(memory_format=inputs)
+    weight = torch.randn(4, channels, size, size, device=device).to(memory_format=weights)
+    gradient = torch.randn_like(torch.conv2d(x, weight))
+    sizes = ([4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True])
+    actual = torch.ops.aten.convolution_backward(gradient, x, weight, *sizes)
+    with FakeTensorMode() as mode:
+        given = (mode.from_tensor(tensor) for tensor in (gradient, x, weight))
+        expected = torch.ops.aten.convolution_backward(*given, *sizes)
+    assert [one.stride() for one in actual] == [one.stride() for one in expected]
+
+
+MIXED = """
+import sys, torch
+x = torch.ones(3, 3, device=sys.argv[1])
+for fn, other in ((torch.mm, x.long()), (lambda x, y: torch.addmm(y, x, x), x.double())):
+    try:
+        print(torch.compile(fn, backend="torchplug")(x, other))
+    except RuntimeError as error:
+        print("same dtype" in str(error))
+"""
+
+
+def test_products_of_several_dtypes_are_refused_as_in_eager_mode(device):
+    printed = output_of(MIXED, device, TORCHPLUG_SIM_COMPILER="whole")
+    assert printed.split() == ["True", "True"]

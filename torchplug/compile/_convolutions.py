@@ -1,5 +1,5 @@
-"""The strides that convolutions of the device have. PyTorch 2.11 to 2.13 expect contiguous results of all devices that
-they do not name; ours follow the CPU's rule, and what follows a convolution would be laid out anew."""
+"""The strides that convolutions of the device have, and their gradients. PyTorch 2.11 to 2.13 expect contiguous results of all
+devices that they do not name; ours follow the CPU's rule, and what follows a convolution would be laid out anew."""
 
 from __future__ import annotations
 
@@ -9,25 +9,40 @@ from typing import Any
 import torch
 
 FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
+FIRST = {torch.ops.aten.convolution.default: 0, torch.ops.aten.convolution_backward.default: 1}
+"""Where an operator has its input; the weight is next to it."""
 
 
 @functools.cache
 def expect_channels_last(device: str) -> None:
     """From now on, in traces."""
+    for op, first in FIRST.items():
+        _expect(op, first, device)
+
+
+def _expect(op: Any, first: int, device: str) -> None:
     from torch._subclasses import fake_impls
 
-    op = torch.ops.aten.convolution.default
     before: Any = fake_impls.op_implementations_dict[op]
 
-    def convolution(mode: Any, func: Any, *args: Any, **options: Any) -> Any:
+    def expected(mode: Any, func: Any, *args: Any, **options: Any) -> Any:
         result = before(mode, func, *args, **options)
-        given = [*args[:2], options.get("input"), options.get("weight")]
-        if result.device.type != device or not any(map(_is_channels_last, given)):
+        given = [*args[first : first + 2], options.get("input"), options.get("weight")]
+        if not any(map(_is_channels_last, given)):
             return result
         with mode:
-            return result.contiguous(memory_format=FORMATS[result.dim()])
+            if isinstance(result, torch.Tensor):
+                return _laid_out(result, device)
+            return tuple(_laid_out(one, device) for one in result)
 
-    fake_impls.op_implementations_dict[op] = convolution
+    fake_impls.op_implementations_dict[op] = expected
+
+
+def _laid_out(result: torch.Tensor | None, device: str) -> torch.Tensor | None:
+    """The result, or a gradient: of the bias, and one that nobody needs, as it is."""
+    if result is None or result.device.type != device or result.dim() not in FORMATS:
+        return result
+    return torch.empty_like(result, memory_format=FORMATS[result.dim()])
 
 
 def _is_channels_last(value: Any) -> bool:

@@ -29,6 +29,8 @@ COPY = torch.ops.aten.copy_.default
 ITEM = torch.ops.aten._local_scalar_dense.default
 # A view whose schema does not say so: of what nobody else looks at.
 UNSAFE_VIEW = torch.ops.aten._unsafe_view.default
+# Traces of them take operands of several dtypes, kernels do not.
+PRODUCTS = {"mm", "addmm", "mv", "addmv", "linear", "_addmm_activation"}
 # Stands for what is no tensor of the device, or has a size that is known only when the program runs.
 UNKNOWN = (torch.int64, [0], [1])
 
@@ -219,6 +221,8 @@ class Builder:
         if has_gaps and not is_view(node) and shows_layout(node):
             raise NotForCompilers("its results are to have gaps between their elements")
         self._used = set()
+        if _mixes_dtypes(node):
+            raise NotForCompilers("its operands are of several dtypes, which it refuses")
         args = self._bound_arguments(node, bound)
         types = [None if value is None else self._type(value) for value in results]
         values = {self.built.value_of.get(one) for one in node.all_input_nodes}
@@ -472,6 +476,14 @@ def computes(node: fx.Node) -> bool:
     value = node.meta.get("val")
     values = value if isinstance(value, (tuple, list)) else [value]
     return node.target is ITEM or any(isinstance(one, torch.Tensor) for one in values)
+
+
+def _mixes_dtypes(node: fx.Node) -> bool:
+    """Whether the operator itself is to say that it takes no such operands."""
+    target: Any = node.target
+    values = [one.meta.get("val") for one in node.all_input_nodes]
+    dtypes = {value.dtype for value in values if isinstance(value, torch.Tensor)}
+    return len(dtypes) > 1 and target._opname in PRODUCTS
 
 
 def source_of(node: fx.Node) -> str:
