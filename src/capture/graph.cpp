@@ -36,7 +36,7 @@ std::vector<CapturedRandom> randoms_of(const std::vector<std::shared_ptr<PhiloxS
   for (const auto& generator : generators) {
     CapturedRandom& random = randoms.emplace_back();
     random.generator = generator;
-    if (!module_of(stream.device()).has_kernels()) continue;
+    if (!module_of(stream.device()).may_draw()) continue;
     random.for_kernels = DeviceAllocator::instance().allocate_on(stream, sizeof(Draw));
     random.location = DeviceAllocator::instance().locate(random.for_kernels).memory();
   }

@@ -53,7 +53,8 @@ struct Module {
   EmulatedCapture* emulated_capture = nullptr;
   CompilerCalls compiler_calls;  // the functions of `compiler`, with the layers around them: what is called
 
-  bool has_kernels() const { return !kernels.empty() || any; }
+  // Whether something of it may ask for random numbers.
+  bool may_draw() const { return !kernels.empty() || any || compiler; }
   bool has_streams() const { return runtime.has<&plug_runtime::stream_create>(); }
   bool has_profiler() const { return profiler.start != nullptr; }
 };

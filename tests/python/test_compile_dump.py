@@ -349,7 +349,9 @@ def test_a_file_that_is_none_is_a_sentence(dump, tmp_path):
 
 
 def test_a_picture_that_cannot_be_written_is_a_sentence(dump, small, tmp_path):
-    assert_sentence(dump(small, "--svg", tmp_path / "no" / "a.svg"), "There is no ")
+    assert_sentence(
+        dump(small, "--svg", tmp_path / "no" / "a.svg"), f"There is no folder {tmp_path / 'no'}."
+    )
     text = tmp_path / "graph.txt"
     text.write_text(TEXT)
     assert_sentence(dump(text, "--svg", tmp_path / "a.svg"), "--svg and --json are for exported")

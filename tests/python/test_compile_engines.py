@@ -44,9 +44,9 @@ def steps(x):
         ({"min_node": 2}, "has no option 'min_node'; did you mean 'min_nodes'?"),
         ({"size": 2}, "has no option 'size'. It has min_nodes, "),
         ({3: 4}, "has no option 3. It has min_nodes, "),
-        ({"min_nodes": 0}, "Option 'min_nodes' is 0. It is a number from 1 on."),
-        ({"engines": True}, "Option 'engines' is True. It is a number from 1 on."),
-        ({"engines": "8"}, "Option 'engines' is '8'. It is a number from 1 on."),
+        ({"min_nodes": 0}, "Option 'min_nodes' is 0. It is a number from 1 to 2147483647."),
+        ({"engines": True}, "Option 'engines' is True. It is a number from 1 to 2147483647."),
+        ({"engines": "8"}, "Option 'engines' is '8'. It is a number from 1 to 2147483647."),
         ({"background": 1}, "Option 'background' is 1. It is True or False."),
         ({"cache": None}, "Option 'cache' is None. It is True or False."),
         ({"on_error": "go on"}, "Option 'on_error' is 'go on'. It is 'raise' or 'eager'."),
@@ -424,6 +424,21 @@ def test_a_captured_engine_draws_other_numbers_at_each_replay(device, module):
     module.manual_seed(3)
     assert_same(call(x), first)
     assert_same(call(x), second)
+
+
+ENGINES_ALONE = """
+from torch.nn import functional as F
+call = torch.compile(lambda x: F.dropout(x + 1, 0.5), backend="torchplug", options={"capture": True})
+x = torch.zeros(64, device=device)
+drawn = [call(x).tolist() for _ in range(4)]
+print(len(set(map(tuple, drawn))), sorted({number for one in drawn for number in one}))
+"""
+
+
+@pytest.mark.parametrize("captures", ["on", "off"])
+def test_engines_of_a_plugin_without_kernels_draw_at_each_replay(device, captures):
+    settings = {"TORCHPLUG_SIM_KERNELS": "off", "TORCHPLUG_SIM_CAPTURE": captures}
+    assert output_of(ENGINES_ALONE, device, **settings) == "4 [0.0, 2.0]"
 
 
 def test_a_captured_engine_outlives_what_it_was_compiled_for(device, module):

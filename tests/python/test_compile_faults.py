@@ -358,6 +358,18 @@ print(_C.validation_messages())
         assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+def test_validate_knows_that_runs_without_streams_are_over(folder):
+    code = """
+call = torch.compile(fn, backend="torchplug", dynamic=False, options={"engines": 1, "cache": False})
+for rows in (2, 3, 4):
+    call(torch.randn(rows, 3, device=device))
+print(_C.validation_messages())
+"""
+    settings = {"TORCHPLUG_DEVICE": compile_example(folder), "TORCHPLUG_LAYERS": "validate"}
+    done = run_python(BEGIN + code, "fuse", **settings, **NO_GPU)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
 @pytest.mark.parametrize(
     ("how", "id"),
     [

@@ -23,11 +23,6 @@ def test_a_mask_is_heeded_in_an_engine(device):
     same_as_eager(masked, x, x > 0, calls=2)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=RuntimeError,
-    reason="the mask of masked_fill is converted for the compiler, and stays so where no engine runs",
-)
 @pytest.mark.parametrize("options", [{"min_nodes": 9}, {"check": True}], ids=str)
 def test_a_mask_stays_boolean_where_nodes_run_one_by_one(device, options):
     x = torch.randn(4, 6, device=device)
@@ -67,7 +62,6 @@ def test_captured_calls_write_the_cache_they_are_given(device):
 
 
 @pytest.mark.parametrize("option", ["min_nodes", "engines"])
-@pytest.mark.xfail(strict=True, reason="a number above 64 bits is refused in pybind's words")
 def test_an_enormous_number_is_refused_in_one_sentence(device, option):
     fn = compiled(torch.relu, options={option: 10**30})
     with pytest.raises(Exception, match=f"Option '{option}' is 10+"):

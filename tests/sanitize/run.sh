@@ -56,4 +56,4 @@ run_python() {
 }
 run_python -k "$chosen" "$root/tests/python/test_threads.py" "$root/tests/python/test_asynchrony.py"
 # Engines are made by a compiler that knows nothing of the sanitizer; what calls them is looked at.
-run_python -k threads "$root/tests/python/test_compile_engines.py" "$root/tests/python/test_compile_packing.py"
+run_python -k threads "$root/tests/python/test_compile.py" "$root/tests/python/test_compile_engines.py"

@@ -108,7 +108,8 @@ def facts(sheet: Sheet) -> dict[str, Any]:
 
 def sentence(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"There is no {error.filename}."
+        folder = Path(error.filename).parent
+        return f"There is no {error.filename if folder.is_dir() else f'folder {folder}'}."
     if isinstance(error, OSError):
         return f"{error.filename} cannot be used: {error.strerror}."
     return str(error).splitlines()[0]

@@ -12,6 +12,9 @@ from torchplug import _settings
 OPERATOR_FORM = "aten::add.Tensor"
 
 
+MOST = 2**31 - 1
+
+
 @dataclass(frozen=True)
 class Options:
     """Options of the backend; what is not among them is the plugin's."""
@@ -57,8 +60,9 @@ class Options:
     def _check(self) -> None:
         for name in ("min_nodes", "engines"):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"Option {name!r} is {value!r}. It is a number from 1 on.")
+            is_number = isinstance(value, int) and not isinstance(value, bool)
+            if not is_number or not 1 <= value <= MOST:
+                raise ValueError(f"Option {name!r} is {value!r}. It is a number from 1 to {MOST}.")
         for name in ("background", "freeze", "capture", "check", "cache"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(  # noqa: TRY004  as all others

@@ -34,7 +34,8 @@ def compiled_apart(model: Any, options: dict[str, Any] | None) -> Callable[..., 
         return model(*args, **named)
 
     called.__code__ = called.__code__.replace()
-    own = functools.partial(_backend.backend, options=options)
+    own: Any = functools.partial(_backend.backend, options=options)
+    own.__name__ = "torchplug"  # for messages
     compile: Any = torch.compile
     # PyTorch 2.13; others count it among those that functions which the model calls may be compiled for.
     apart = "isolate_recompiles"

@@ -227,8 +227,10 @@ plug_status check_kernel(State& state, const plug_kernel& kernel, const plug_cal
   if (engine.engine != nullptr) state.engines.check_live(engine.function, call.device, engine.engine);
   state.kernel_states.check_call(title_of(kernel, call), call.state);
   const Order::Place place = state.order.enqueue(call.device, call.stream);
-  state.kernel_states.note_use(call.state, place);
-  if (engine.engine != nullptr) state.engines.note_use(engine.engine, place);
+  if (state.below.has<&plug_runtime::stream_create>()) {  // else it is over when it returns
+    state.kernel_states.note_use(call.state, place);
+    if (engine.engine != nullptr) state.engines.note_use(engine.engine, place);
+  }
   const auto use = [&](const plug_tensor& tensor) { state.memory.note_use(tensor.mem, place); };
   for_each_tensor(call.args, call.arg_count, use);
   take_plugin_error();
