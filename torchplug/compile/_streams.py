@@ -74,11 +74,14 @@ _known = threading.local()
 
 
 def _name_current() -> None:
-    """Dynamo does it before a forward; of a backward it knows nothing."""
+    """Dynamo does it before a forward; of a backward it knows nothing. Before PyTorch 2.13 it has no number."""
     from torch._dynamo import graph_bytecode_inputs
 
+    if not hasattr(graph_bytecode_inputs, "CURRENT_STREAM_INDEX"):
+        return
     _known.current = torch.accelerator.current_stream()
-    graph_bytecode_inputs.index_to_external_object_weakref[0] = weakref.ref(_known.current)
+    number = graph_bytecode_inputs.CURRENT_STREAM_INDEX
+    graph_bytecode_inputs.index_to_external_object_weakref[number] = weakref.ref(_known.current)
 
 
 def _on(stream: int | None, function: Callable[..., Any]) -> Callable[..., Any]:
