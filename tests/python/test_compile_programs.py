@@ -113,3 +113,17 @@ for fn, other in ((torch.mm, x.long()), (lambda x, y: torch.addmm(y, x, x), x.do
 def test_products_of_several_dtypes_are_refused_as_in_eager_mode(device):
     printed = output_of(MIXED, device, TORCHPLUG_SIM_COMPILER="whole")
     assert printed.split() == ["True", "True"]
+
+
+FIRST = """
+import sys, torch
+x, weight = (torch.ones(2, 3, 4, 4, device=sys.argv[1]).to(memory_format=torch.channels_last) for _ in range(2))
+x.requires_grad_()
+y = torch.compile(torch.conv2d, backend="torchplug", fullgraph=True)(x, weight, padding=1)
+gradient, = torch.autograd.grad(y, x, torch.ones_like(y))
+print(y.stride()[1], gradient.stride()[1])
+"""
+
+
+def test_the_first_convolution_of_a_process_is_channels_last_too(device):
+    assert output_of(FIRST, device, TORCHPLUG_SIM_COMPILER="whole") == "1 1"

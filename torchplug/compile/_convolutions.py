@@ -16,8 +16,11 @@ FIRST = {torch.ops.aten.convolution.default: 0, torch.ops.aten.convolution_backw
 @functools.cache
 def expect_channels_last(device: str) -> None:
     """From now on, in traces."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
     for op, first in FIRST.items():
         _expect(op, first, device)
+    FakeTensorMode.cache_clear()  # the graph that is compiled now has been traced once already
 
 
 def _expect(op: Any, first: int, device: str) -> None:
