@@ -15,13 +15,6 @@
 namespace torchplug::compile {
 namespace {
 
-std::vector<int64_t> values_of(const std::vector<int64_t>& extents, std::span<const int64_t> numbers) {
-  std::vector<int64_t> values;
-  values.reserve(extents.size());
-  for (const int64_t extent : extents) values.push_back(value_of(extent, numbers));
-  return values;
-}
-
 bool are_equal(const std::vector<int64_t>& extents, at::IntArrayRef actual,
                std::span<const int64_t> numbers) {
   if (extents.size() != actual.size()) return false;

@@ -3,18 +3,19 @@
 #include <algorithm>
 
 namespace torchplug::graph {
-namespace {
 
-std::vector<int64_t> with_numbers(const std::vector<int64_t>& extents, std::span<const int64_t> numbers) {
-  std::vector<int64_t> known;
-  known.reserve(extents.size());
-  for (const int64_t extent : extents) known.push_back(value_of(extent, numbers));
-  return known;
+std::vector<int64_t> values_of(const std::vector<int64_t>& extents, std::span<const int64_t> numbers) {
+  std::vector<int64_t> values;
+  values.reserve(extents.size());
+  for (const int64_t extent : extents) values.push_back(value_of(extent, numbers));
+  return values;
 }
 
+namespace {
+
 TensorType with_numbers(const TensorType& type, std::span<const int64_t> numbers) {
-  TensorType known{type.dtype, with_numbers(type.sizes, numbers), std::nullopt};
-  if (type.strides) known.strides = with_numbers(*type.strides, numbers);
+  TensorType known{type.dtype, values_of(type.sizes, numbers), std::nullopt};
+  if (type.strides) known.strides = values_of(*type.strides, numbers);
   return known;
 }
 

@@ -16,5 +16,6 @@ Graph with_numbers(const Graph& graph, std::span<const int64_t> numbers);
 inline int64_t value_of(int64_t extent, std::span<const int64_t> numbers) {
   return is_symbolic(extent) ? numbers[static_cast<size_t>(symbol_of(extent))] : extent;
 }
+std::vector<int64_t> values_of(const std::vector<int64_t>& extents, std::span<const int64_t> numbers);
 
 }  // namespace torchplug::graph

@@ -9,14 +9,12 @@ from helpers import assert_same, output_of
 
 from torchplug.compile import _backend
 
-pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
+pytestmark = [
+    pytest.mark.accelerator("it has a compiler", only="sim"),
+    pytest.mark.usefixtures("compiling_afresh"),
+]
 
 MIB = 2**20
-
-
-@pytest.fixture(autouse=True)
-def compiling(compiling_afresh):
-    pass
 
 
 # What a step writes: new [batch, heads, 1, width] into cache [batch, heads, positions, width], at place [1].

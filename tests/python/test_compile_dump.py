@@ -20,14 +20,12 @@ from torchplug.cli import main
 from torchplug.dump import exported, svg, table
 from torchplug.dump.sheet import Group, Node, Output, Sheet, Source
 
-pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
+pytestmark = [
+    pytest.mark.accelerator("it has a compiler", only="sim"),
+    pytest.mark.usefixtures("compiling_afresh"),
+]
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture(autouse=True)
-def compiling(compiling_afresh):
-    pass
 
 
 @pytest.fixture

@@ -16,12 +16,10 @@ from vendors import compile_example
 import torchplug
 from torchplug.compile import _backend
 
-pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
-
-
-@pytest.fixture(autouse=True)
-def compiling(compiling_afresh):
-    pass
+pytestmark = [
+    pytest.mark.accelerator("it has a compiler", only="sim"),
+    pytest.mark.usefixtures("compiling_afresh"),
+]
 
 
 @pytest.fixture

@@ -19,12 +19,10 @@ from torch.utils.checkpoint import checkpoint
 
 from torchplug.compile import _backend
 
-pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
-
-
-@pytest.fixture(autouse=True)
-def compiling(compiling_afresh):
-    pass
+pytestmark = [
+    pytest.mark.accelerator("it has a compiler", only="sim"),
+    pytest.mark.usefixtures("compiling_afresh"),
+]
 
 
 # ---- arguments and results ----

@@ -8,15 +8,13 @@ import torch
 from compiling import compiled, total
 from random_graphs import DTYPES, Value, make_program, sizes_of
 
-pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
+pytestmark = [
+    pytest.mark.accelerator("it has a compiler", only="sim"),
+    pytest.mark.usefixtures("compiling_afresh"),
+]
 
 COUNT = 2000 if os.environ.get("TORCHPLUG_TEST_SWEEP") == "all" else 40
 EACH = 5
-
-
-@pytest.fixture(autouse=True)
-def compiling(compiling_afresh):
-    pass
 
 
 def on_device(tensor, device):

@@ -80,8 +80,9 @@ class Captured:
         if self._is_refused or _graphs.is_current_stream_capturing():
             return self._run(*args)
         with self._lock, _devices.device(self._calls.device):
-            replay = self._find(args)
-            return self._run(*args) if replay is None else replay(args)
+            if (replay := self._find(args)) is not None:
+                return replay(args)
+        return self._run(*args)
 
     def _find(self, args: Sequence[Any]) -> Replay | None:
         """The capture of such a call, if there is one or it is time for one."""
