@@ -26,17 +26,22 @@ PYTEST = OMP_WAIT_POLICY=passive $(BIN)/pytest -n $(JOBS) --dist loadfile --no-l
 # Run once more with every call into the plugin checked.
 VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy graphs training)
 
-.PHONY: setup setup-tests setup-lint build build-tests wheel check test test-full demo bench lint mutants sanitize clean
+.PHONY: setup setup-tests setup-lint build build-devices build-tests wheel check test test-full demo bench lint mutants sanitize clean
 
 # What a build needs, what tests need, what clang-tidy needs: each is installed when it is first asked for. Of the
 # Python files, most are never imported: those that are, Python compiles itself.
 PIP_INSTALL := $(BIN)/pip install --quiet --no-compile
 
-setup: .venv/ready
-.venv/ready: requirements-build.txt
-	@echo "Installing $(TORCH) and what builds torchplug into .venv"
+.venv/tools: requirements-build.txt
+	@echo "Installing what builds torchplug into .venv"
 	$(PYTHON) -m venv .venv
-	$(PIP_INSTALL) '$(TORCH)' -r $<
+	$(PIP_INSTALL) -r $<
+	touch $@
+
+setup: .venv/ready
+.venv/ready: .venv/tools
+	@echo "Installing $(TORCH) into .venv"
+	$(PIP_INSTALL) '$(TORCH)'
 	touch $@
 
 setup-tests: .venv/ready-tests
@@ -55,12 +60,15 @@ setup-lint: .venv/ready-lint
 WITH_TOOLS := MAKEFLAGS= PATH=$(CURDIR)/$(BIN):$$PATH CMAKE_PREFIX_PATH=$(DEBIAN)/usr CMAKE_GENERATOR=Ninja
 PACK := --verbose --no-build-isolation --no-deps
 
-build: setup
+# Devices know nothing of PyTorch: they compile while it is installed.
+build-devices: .venv/tools
 	@$(WITH_TOOLS) tools/progress devices $(BIN)/pip install $(PACK) $(DEVICES:%=./%)
+
+build: setup build-devices
 	@$(WITH_TOOLS) tools/progress torchplug $(BIN)/pip install $(PACK) --editable .
 
 define compile_tests
-	@$(WITH_TOOLS) cmake -S . -B build -DTORCHPLUG_TESTS=ON >build/configure-tests.log
+	@$(WITH_TOOLS) cmake -S . -B build -DTORCHPLUG_TESTS=ON -DTORCHPLUG_SIM=$(CURDIR)/devices/sim/build/libsim.so >build/configure-tests.log
 	@$(WITH_TOOLS) tools/progress tests cmake --build build --target all
 endef
 
