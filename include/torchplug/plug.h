@@ -690,7 +690,10 @@ typedef struct plug_compile { /* one wish for an engine */
   uint32_t size;
   int32_t device; /* or PLUG_HOST, see PLUG_COMPILER_HOST */
   const plug_graph *graph;
-  const char *const *options; /* the user's for this plugin: name, value, ..., NULL */
+  /* The user's for this plugin: name, value, ..., NULL. To a name or a value that it
+  ** does not have the answer is PLUG_INVALID, and set_error with a sentence that has
+  ** those it knows: the host knows none, so nobody else sees that one is misspelt. */
+  const char *const *options;
   /* From any thread before compile returns; `done` runs from 0 to 1. Not 0: nobody
   ** wants the engine any more; return PLUG_TIMEOUT soon. */
   int32_t (*progress)(const struct plug_compile *wish, double done);

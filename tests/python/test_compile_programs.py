@@ -180,3 +180,26 @@ def test_an_enormous_number_is_refused_in_one_sentence(device, option):
     fn = compiled(torch.relu, options={option: 10**30})
     with pytest.raises(Exception, match=f"Option '{option}' is 10+"):
         fn(torch.ones(3, device=device))
+
+
+@pytest.mark.parametrize("by", ["tensor", "number"])
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_whole_numbers_divided_by_zero_fail_as_in_eager_mode(device, name, by):
+    op = getattr(torch, name)
+    x = torch.tensor([7, -8, 9], device=device)
+    zero = torch.tensor([2, 0, 1], device=device) if by == "tensor" else 0
+    with pytest.raises(RuntimeError, match=f"ZeroDivisionError: aten::{name} divides a whole"):
+        compiled(lambda x: op(x, zero))(x).cpu()
+    assert compiled(lambda x: op(x, 2))(x).tolist() == op(x.cpu(), 2).tolist()
+
+
+def test_a_1d_convolution_has_the_strides_that_its_weight_asks_for(device):
+    weight = torch.randn(6, 3, 4, device=device).transpose(1, 2)
+    x = torch.randn(2, 4, 8, device=device)
+    same_as_eager(lambda x, w: torch.nn.functional.conv1d(x, w) * 2, x, weight)
+
+
+def test_an_option_that_the_plugin_does_not_have_is_refused_in_its_words(device):
+    there = compiled(lambda x: x * 2, options={"plugin": {"levle": "3"}})
+    with pytest.raises(Exception, match="names 'levle', but sim's compiler has no options"):
+        there(torch.ones(3, device=device))

@@ -30,8 +30,7 @@ def _expect(op: Any, first: int, device: str) -> None:
 
     def expected(mode: Any, func: Any, *args: Any, **options: Any) -> Any:
         result = before(mode, func, *args, **options)
-        given = [*args[first : first + 2], options.get("input"), options.get("weight")]
-        if not any(map(_is_channels_last, given)):
+        if not any(map(_is_channels_last, _deciding(first, args, options))):
             return result
         with mode:
             if isinstance(result, torch.Tensor):
@@ -41,14 +40,24 @@ def _expect(op: Any, first: int, device: str) -> None:
     fake_impls.op_implementations_dict[op] = expected
 
 
+def _deciding(first: int, args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
+    """Input and weight. PyTorch computes a 1-D convolution as a 2-D one of height 1, of an input that it makes contiguous first:
+    there the weight alone decides."""
+    given = [*args[first : first + 2], options.get("input"), options.get("weight")]
+    tensors = [value for value in given if isinstance(value, torch.Tensor)]
+    return [tensors[-1].unsqueeze(2)] if tensors[0].dim() == 3 else tensors
+
+
 def _laid_out(result: torch.Tensor | None, device: str) -> torch.Tensor | None:
     """The result, or a gradient: of the bias, and one that nobody needs, as it is."""
-    if result is None or result.device.type != device or result.dim() not in FORMATS:
+    if result is None or result.device.type != device or result.dim() not in (3, *FORMATS):
         return result
+    if result.dim() == 3:
+        return torch.empty_like(result.unsqueeze(2), memory_format=FORMATS[4]).squeeze(2)
     return torch.empty_like(result, memory_format=FORMATS[result.dim()])
 
 
-def _is_channels_last(value: Any) -> bool:
-    if not isinstance(value, torch.Tensor) or value.dim() not in FORMATS:
+def _is_channels_last(value: torch.Tensor) -> bool:
+    if value.dim() not in FORMATS:
         return False
     return torch._prims_common.suggest_memory_format(value) == FORMATS[value.dim()]

@@ -48,8 +48,16 @@ plug_engine handle_of(EngineParts parts) {
   return std::make_unique<plug_engine_s>(plug_engine_s{std::move(engine)}).release();
 }
 
+// This compiler has none: whoever names one has misspelt it, or means another device.
+void refuse_options(const plug_compile& wish) {
+  if (wish.options == nullptr || wish.options[0] == nullptr) return;
+  fail(PLUG_INVALID, "Option 'plugin' names '", wish.options[0],
+       "', but sim's compiler has no options. Leave it out.");
+}
+
 plug_status compile(const plug_compile* wish, plug_engine* engine) {
   return guarded([&] {
+    refuse_options(*wish);
     const Clock::time_point begin = Clock::now();
     if (is_unwanted(*wish, 0)) fail(PLUG_TIMEOUT, "The compile was stopped.");
     Program program;

@@ -1,24 +1,13 @@
-#include <utility>
-
 #include "nest_writer.h"
 
 namespace torchplug::sim::compiler {
 namespace {
 
 // Folds of neighbours side by side, 256 of them at a time.
-class ColumnsEmitter : NestWriter {
- public:
+class ColumnsEmitter : public NestWriter {
   using NestWriter::NestWriter;
 
-  NestCode run() {
-    NestCode code;
-    emit_columns(code);
-    code.body = std::move(out_);
-    return code;
-  }
-
- private:
-  void emit_columns(NestCode& code) {
+  void emit(NestCode& code) override {
     const std::string width = nest_.inner[0].text(), blocks = "((" + width + "+255)/256)";
     for (std::size_t d = 0; d < nest_.outer.size(); ++d) variables_.push_back("o" + std::to_string(d));
     variables_.emplace_back("i");

@@ -1,24 +1,13 @@
-#include <utility>
-
 #include "nest_writer.h"
 
 namespace torchplug::sim::compiler {
 namespace {
 
 // Products of matrices: 64 columns at a time, by product_() of the prelude.
-class ProductEmitter : NestWriter {
- public:
+class ProductEmitter : public NestWriter {
   using NestWriter::NestWriter;
 
-  NestCode run() {
-    NestCode code;
-    emit_product(code);
-    code.body = std::move(out_);
-    return code;
-  }
-
- private:
-  void emit_product(NestCode& code) {
+  void emit(NestCode& code) override {
     const Stage& stage = nest_.items[0].stage;
     const std::size_t rank = nest_.outer.size();
     const std::string width = nest_.outer[rank - 1].text(), blocks = "((" + width + "+63)/64)";

@@ -1,24 +1,13 @@
-#include <utility>
-
 #include "nest_writer.h"
 
 namespace torchplug::sim::compiler {
 namespace {
 
 // Whole groups of random numbers, as philox.h orders them.
-class RandomEmitter : NestWriter {
- public:
+class RandomEmitter : public NestWriter {
   using NestWriter::NestWriter;
 
-  NestCode run() {
-    NestCode code;
-    emit_random(code);
-    code.body = std::move(out_);
-    return code;
-  }
-
- private:
-  void emit_random(NestCode& code) {
+  void emit(NestCode& code) override {
     const Stage& stage = nest_.items[0].stage;
     const bool is_double = buffer(stage.buffer).type == Type::kF64;
     const std::string each = is_double ? "32" : "64";

@@ -9,18 +9,9 @@ namespace torchplug::sim::compiler {
 namespace {
 
 // Passes over the inner dims of each row, with a fold between each two of them.
-class RowsEmitter : NestWriter {
- public:
+class RowsEmitter : public NestWriter {
   using NestWriter::NestWriter;
 
-  NestCode run() {
-    NestCode code;
-    emit_rows(code);
-    code.body = std::move(out_);
-    return code;
-  }
-
- private:
   struct Step {
     int pass = 0;
     Stage stage;
@@ -96,7 +87,7 @@ class RowsEmitter : NestWriter {
     temps_[expr] = {name + "[" + linear() + "]", false};
   }
 
-  void emit_rows(NestCode& code) {
+  void emit(NestCode& code) override {
     const bool is_flat = nest_.outer.empty() && !nest_.is_split && nest_.inner.size() == 1;
     const std::size_t rank = nest_.outer.size() + nest_.inner.size();
     for (std::size_t d = 0; d < rank; ++d)

@@ -1,24 +1,13 @@
 #include <algorithm>
-#include <utility>
-
 #include "nest_writer.h"
 
 namespace torchplug::sim::compiler {
 namespace {
 
 // Elements written where other elements say, one after the other.
-class ScatterEmitter : NestWriter {
- public:
+class ScatterEmitter : public NestWriter {
   using NestWriter::NestWriter;
 
-  NestCode run() {
-    NestCode code;
-    emit_scatter(code);
-    code.body = std::move(out_);
-    return code;
-  }
-
- private:
   // Whether threads may share the last dim: each writes elements of its own.
   bool spreads(const Stage& stage) const {
     if (nest_.outer.empty() || stage.place.coefs.back().is(0)) return false;
@@ -31,7 +20,7 @@ class ScatterEmitter : NestWriter {
     return std::ranges::any_of(expr->args, looks_at_last);
   }
 
-  void emit_scatter(NestCode& code) {
+  void emit(NestCode& code) override {
     const Stage& stage = nest_.items[0].stage;
     const bool is_shared = spreads(stage);
     for (std::size_t d = 0; d < nest_.outer.size(); ++d) variables_.push_back("o" + std::to_string(d));

@@ -63,13 +63,24 @@ void rsub(Node& n) {
   n.set(n.b.sub(n.operand(1, n.type()), self));
 }
 
+// What a division divides by. PyTorch refuses to divide whole numbers by 0.
+Tensor divisor(Node& n) {
+  const Tensor number = n.operand(1, n.type());
+  if (is_real(n.type())) return number;
+  return n.b.divisor(number, "ZeroDivisionError: " + n.name() + " divides a whole number by 0.");
+}
+
+void division(Node& n) {
+  n.set(n.b.apply(n.op().text, n.type(), {n.operand(0, n.type()), divisor(n)}, n.op().cost));
+}
+
 void divide(Node& n) {
   const Type type = n.type();
   const std::string_view mode = n.text(2);
   const char* text = "($0 / $1)";
   if (mode == "floor") text = "x_floor_divide($0, $1)";
   if (mode == "trunc") text = "x_trunc_divide($0, $1)";
-  n.set(n.b.apply(text, type, {n.operand(0, type), n.operand(1, type)}, mode.empty() ? 5 : 12));
+  n.set(n.b.apply(text, type, {n.operand(0, type), divisor(n)}, mode.empty() ? 5 : 12));
 }
 
 void power(Node& n) {
@@ -184,11 +195,11 @@ constexpr Operator kPointwise[] = {
     {PLUG_SCHEMA_DIV_SCALAR, divide},
     {PLUG_SCHEMA_DIV_TENSOR_MODE, divide},
     {PLUG_SCHEMA_DIV_SCALAR_MODE, divide},
-    {PLUG_SCHEMA_FLOOR_DIVIDE, binary, "x_floor_divide($0, $1)", 12},
-    {PLUG_SCHEMA_REMAINDER_TENSOR, binary, "x_remainder($0, $1)", 12},
-    {PLUG_SCHEMA_REMAINDER_SCALAR, binary, "x_remainder($0, $1)", 12},
-    {PLUG_SCHEMA_FMOD_TENSOR, binary, "x_fmod($0, $1)", 12},
-    {PLUG_SCHEMA_FMOD_SCALAR, binary, "x_fmod($0, $1)", 12},
+    {PLUG_SCHEMA_FLOOR_DIVIDE, division, "x_floor_divide($0, $1)", 12},
+    {PLUG_SCHEMA_REMAINDER_TENSOR, division, "x_remainder($0, $1)", 12},
+    {PLUG_SCHEMA_REMAINDER_SCALAR, division, "x_remainder($0, $1)", 12},
+    {PLUG_SCHEMA_FMOD_TENSOR, division, "x_fmod($0, $1)", 12},
+    {PLUG_SCHEMA_FMOD_SCALAR, division, "x_fmod($0, $1)", 12},
     {PLUG_SCHEMA_MAXIMUM, binary, "x_max($0, $1)"},
     {PLUG_SCHEMA_MINIMUM, binary, "x_min($0, $1)"},
     {PLUG_SCHEMA_ATAN2, binary, "x_atan2($0, $1)", 40},

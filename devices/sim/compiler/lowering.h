@@ -3,6 +3,7 @@
 // one table. Fails with PLUG_UNSUPPORTED, and a sentence, for what cannot be compiled.
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,8 @@ class Node {
 
   Builder& b;
   const Operator& op() const { return op_; }
+  // Of the operator, without its overload.
+  std::string name() const;
 
   bool is_given(std::size_t index) const;
   Tensor tensor(std::size_t index) const;

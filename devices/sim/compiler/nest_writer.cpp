@@ -1,5 +1,7 @@
 #include "nest_writer.h"
 
+#include <utility>
+
 #include "error.h"
 
 namespace torchplug::sim::compiler {
@@ -37,6 +39,13 @@ FoldCode code_of(Fold fold, Type type) {
     case Fold::kAll: return {"1", "$0 & $1", "&"};
     default: return {};
   }
+}
+
+NestCode NestWriter::run() {
+  NestCode code;
+  emit(code);
+  code.body = std::move(out_);
+  return code;
 }
 
 void NestWriter::line(const std::string& text) {

@@ -23,8 +23,16 @@ class NestWriter {
  public:
   NestWriter(const NestSource& source, const Nest& nest)
       : program_(source.program), schedule_(source.schedule), plan_(source.plan), nest_(nest) {}
+  virtual ~NestWriter() = default;
+  NestWriter(const NestWriter&) = delete;
+  NestWriter& operator=(const NestWriter&) = delete;
+
+  NestCode run();
 
  protected:
+  // Writes the lines of the body, and the rest of the code.
+  virtual void emit(NestCode& code) = 0;
+
   // ---- Lines. ----
   void line(const std::string& text);
   void open(const std::string& text);

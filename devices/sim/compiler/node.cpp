@@ -11,6 +11,11 @@ const plug_value& Node::arg(std::size_t index) const {
   return node_.args[index];
 }
 
+std::string Node::name() const {
+  const std::string_view schema = op_.schema;
+  return std::string(schema.substr(0, schema.find_first_of(".(")));
+}
+
 bool Node::is_given(std::size_t index) const {
   if (index >= node_.arg_count || arg(index).tag == PLUG_NONE) return false;
   return arg(index).tag != PLUG_VALUE_REF || arg(index).as.i >= 0;

@@ -68,6 +68,12 @@ constexpr Piece kPieces[] = {
   return 0;
 }
 )"},
+    {"x_divisor(", R"(template <class T> INLINE T x_divisor(T n, const Args* a, int32_t check) {
+  if (n != 0) return n;
+  *(volatile int32_t*)a->failed = check;
+  return 1;
+}
+)"},
     {"bits_(", R"(INLINE uint32_t bits_(float x) { return __builtin_bit_cast(uint32_t, x); }
 INLINE float float_(uint32_t x) { return __builtin_bit_cast(float, x); }
 )"},
@@ -305,9 +311,10 @@ INLINE double x_gelu(double x) { return x * 0.5 * __builtin_erfc(x * -0.70710678
   return x_abs(w) < (T)0.5 ? a + w * (b - a) : b - (b - a) * (1 - w);
 }
 )"},
+    // Whole numbers are divided by an x_divisor, or by a number that is not 0.
     {"x_fmod(", R"(INLINE float x_fmod(float a, float b) { return __builtin_fmodf(a, b); }
 INLINE double x_fmod(double a, double b) { return __builtin_fmod(a, b); }
-template <class T> INLINE T x_fmod(T a, T b) { return b == 0 || b == (T)-1 ? (T)0 : (T)(a % b); }
+template <class T> INLINE T x_fmod(T a, T b) { return b == (T)-1 ? (T)0 : (T)(a % b); }
 )"},
     {"x_remainder(", R"(template <class T> INLINE T x_remainder(T a, T b) {
   const T m = x_fmod(a, b);
@@ -316,7 +323,7 @@ template <class T> INLINE T x_fmod(T a, T b) { return b == 0 || b == (T)-1 ? (T)
 )"},
     {"x_trunc_divide(", R"(INLINE float x_trunc_divide(float a, float b) { return __builtin_truncf(a / b); }
 INLINE double x_trunc_divide(double a, double b) { return __builtin_trunc(a / b); }
-template <class T> INLINE T x_trunc_divide(T a, T b) { return b == 0 ? (T)0 : b == (T)-1 ? (T)(0 - (uint64_t)a) : (T)(a / b); }
+template <class T> INLINE T x_trunc_divide(T a, T b) { return b == (T)-1 ? (T)(0 - (uint64_t)a) : (T)(a / b); }
 )"},
     {"x_floor_divide(", R"(template <class T> INLINE T floor_divide_real(T a, T b) {
   const T m = x_fmod(a, b), exact = a / b;
@@ -329,7 +336,6 @@ template <class T> INLINE T x_trunc_divide(T a, T b) { return b == 0 ? (T)0 : b 
 INLINE float x_floor_divide(float a, float b) { return floor_divide_real(a, b); }
 INLINE double x_floor_divide(double a, double b) { return floor_divide_real(a, b); }
 template <class T> INLINE T x_floor_divide(T a, T b) {
-  if (b == 0) return 0;
   if (b == (T)-1) return (T)(0 - (uint64_t)a);
   const T q = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? (T)(q - 1) : q;
