@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aten/kernel/call_flags.h"
+#include "base/dtype.h"
 #include "base/immortal.h"
 #include "compile/compilation.h"
 #include "compile/compile_error.h"

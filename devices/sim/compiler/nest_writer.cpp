@@ -158,6 +158,7 @@ void NestWriter::fill_temps() {
 
 std::string NestWriter::compute(const Expr* expr) {
   std::vector<std::string> args;
+  args.reserve(expr->args.size());
   for (const Expr* arg : expr->args) args.push_back(value(arg));
   if (expr->kind == Kind::kApply) return replaced(expr->text, args);
   if (expr->kind == Kind::kPosition) return sum(expr->place, false) + " + " + sum(expr->place, true);
