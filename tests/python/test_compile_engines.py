@@ -326,6 +326,7 @@ fn = lambda x: (x * 2 + 1).softmax(-1)
 call = torch.compile(fn, backend="torchplug", dynamic=True, options={"engines": 1})
 call(torch.randn(2, 4, device=device))
 failed = []
+together = threading.Barrier(2)  # in each round, so that each has an engine which the other's put out
 
 def work(size):
     stream = torch.Stream(device=device)
@@ -334,9 +335,11 @@ def work(size):
     try:
         with stream:
             for _ in range(15):
+                together.wait()
                 torch.testing.assert_close(call(x), fn(x))
     except BaseException as error:
         failed.append(error)
+        together.abort()
 
 threads = [threading.Thread(target=work, args=(size,)) for size in (3, 4)]
 for thread in threads:
