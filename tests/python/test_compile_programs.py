@@ -8,7 +8,7 @@ from torch import nn
 from torch._subclasses import FakeTensorMode
 from torch.nn import functional as F
 
-from torchplug.compile import _convolutions
+from torchplug.compile import _strides
 
 pytestmark = [
     pytest.mark.accelerator("it has a compiler", only="sim"),
@@ -86,7 +86,7 @@ def test_a_backward_may_be_run_again_after_one_that_may_not(device, dynamic):
 def test_gradients_of_convolutions_are_expected_in_the_strides_that_they_have(
     device, channels, size, inputs, weights
 ):
-    _convolutions.expect_channels_last(device.type)
+    _strides.expect_those_of_the_cpu(device.type)
     x = torch.randn(2, channels, 8, 8, device=device).to(memory_format=inputs)
     weight = torch.randn(4, channels, size, size, device=device).to(memory_format=weights)
     gradient = torch.randn_like(torch.conv2d(x, weight))
@@ -203,3 +203,9 @@ def test_an_option_that_the_plugin_does_not_have_is_refused_in_its_words(device)
     there = compiled(lambda x: x * 2, options={"plugin": {"levle": "3"}})
     with pytest.raises(Exception, match="names 'levle', but sim's compiler has no options"):
         there(torch.ones(3, device=device))
+
+
+def test_places_of_what_is_not_zero_have_the_strides_of_eager(device):
+    x = torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], device=device)
+    same_as_eager(lambda x: torch.nonzero_static(x, size=4) + 1, x)
+    same_as_eager(lambda x: torch.nonzero_static(x, size=2, fill_value=7).float().exp(), x)

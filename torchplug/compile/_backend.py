@@ -13,11 +13,11 @@ from torchplug import _C
 from torchplug.compile import (
     _batch_norm,
     _capture,
-    _convolutions,
     _decompositions,
     _freeze,
     _program,
     _streams,
+    _strides,
 )
 from torchplug.compile._options import Options
 
@@ -42,7 +42,7 @@ def backend(
 
     chosen = Options.of(options, mode)
     device = device_of(inputs)
-    _convolutions.expect_channels_last(device.type)
+    _strides.expect_those_of_the_cpu(device.type)
     compiler = functools.partial(_compile, options=chosen, device=device)
     compiled = aot_autograd(
         fw_compiler=functools.partial(compiler, kind=FORWARD),

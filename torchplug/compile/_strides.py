@@ -1,5 +1,6 @@
-"""The strides that convolutions of the device have, and their gradients. PyTorch 2.11 to 2.13 expect contiguous results of all
-devices that they do not name; ours follow the CPU's rule, and what follows a convolution would be laid out anew."""
+"""The strides that results of the device have where PyTorch expects others of devices that it does not name: convolutions and their
+gradients, contiguous in PyTorch 2.11 to 2.13, and nonzero_static, column by column as CUDA has it. Ours follow the CPU's rules,
+and what follows such a result would be laid out anew."""
 
 from __future__ import annotations
 
@@ -14,16 +15,17 @@ FIRST = {torch.ops.aten.convolution.default: 0, torch.ops.aten.convolution_backw
 
 
 @functools.cache
-def expect_channels_last(device: str) -> None:
+def expect_those_of_the_cpu(device: str) -> None:
     """From now on, in traces."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     for op, first in FIRST.items():
-        _expect(op, first, device)
+        _expect_channels_last(op, first, device)
+    _expect_rows(torch.ops.aten.nonzero_static.default, device)
     FakeTensorMode.cache_clear()  # the graph that is compiled now has been traced once already
 
 
-def _expect(op: Any, first: int, device: str) -> None:
+def _expect_channels_last(op: Any, first: int, device: str) -> None:
     from torch._subclasses import fake_impls
 
     before: Any = fake_impls.op_implementations_dict[op]
@@ -36,6 +38,18 @@ def _expect(op: Any, first: int, device: str) -> None:
             if isinstance(result, torch.Tensor):
                 return _laid_out(result, device)
             return tuple(_laid_out(one, device) for one in result)
+
+    fake_impls.op_implementations_dict[op] = expected
+
+
+def _expect_rows(op: Any, device: str) -> None:
+    from torch._subclasses import fake_impls
+
+    def expected(mode: Any, func: Any, values: torch.Tensor, **options: Any) -> Any:
+        if values.device.type != device:
+            return NotImplemented
+        with mode:
+            return values.new_empty((options["size"], values.dim()), dtype=torch.long)
 
     fake_impls.op_implementations_dict[op] = expected
 
