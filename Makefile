@@ -101,7 +101,7 @@ demo: build
 	$(BIN)/python -m torchplug.demo
 
 bench: build
-	$(BIN)/cmake --build build --target direct direct_any operators allocator
+	$(BIN)/cmake --build build --target direct direct_any operators allocator package
 	$(BIN)/python -m benchmarks
 
 lint: setup setup-lint

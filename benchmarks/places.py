@@ -31,7 +31,7 @@ def find(build: Path | None = None) -> Places:
     if not build.is_dir():
         return Places(None, plugins(None), {})
     folder = build / "benchmarks"
-    programs = {name: folder / name for name in ("operators", "allocator")}
+    programs = {name: folder / name for name in ("operators", "allocator", "package")}
     return Places(build, plugins(build), {n: p for n, p in programs.items() if p.exists()})
 
 

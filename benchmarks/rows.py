@@ -134,6 +134,18 @@ TARGETS = (
     Target(rows.GRAPH, "sim", 3.0),
     Target(
         Group(
+            "package",
+            "package in C++, over a run of its engine by itself",
+            "",
+            ("50 layers",),
+            against="the engine",
+        ),
+        "sim",
+        cpp_aim=1.05,
+        program="package",
+    ),
+    Target(
+        Group(
             "memory",
             "allocate and free device memory",
             "",
@@ -158,6 +170,7 @@ TARGETS = (
     Target(rows.FUSED_ALL, "sim", 0.9),
     Target(rows.ENGINE, "sim", 1.1),
     Target(rows.DECODE, "sim", 1.1),
+    Target(rows.INDUCTOR, "sim", 1.1),
     Target(rows.DISK, "sim", 10.0),
     Target(rows.IMPORT, "", 0.1),
 )

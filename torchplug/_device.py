@@ -17,6 +17,7 @@ from torchplug import (
     _patches,
     distributed,
 )
+from torchplug.inductor import _register as _inductor
 
 CLASSES = (
     torch.Tensor,
@@ -88,6 +89,7 @@ def _register(name: str) -> None:
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
     distributed.register(name)
     _dynamo_interface.register_when_imported(name)
+    _inductor.register_when_imported(name)
     _fake_tensors.install()
     _patches.apply()
     _beside.watch(name)

@@ -17,6 +17,7 @@ from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 from torch.utils import dlpack
 
 from torchplug import _C, _devices, _sharing
+from torchplug._when_imported import when_imported
 
 
 def apply() -> None:
@@ -25,6 +26,7 @@ def apply() -> None:
     replace_dlpack()
     replace_sharing()
     replace_byteswap()
+    replace_inductors_questions()
     register_optimizer_step_pre_hook(refuse_uncapturable)
 
 
@@ -213,6 +215,53 @@ def replace_byteswap() -> None:
         on_cpu = self.cpu()
         swap(on_cpu, dtype)
         self.copy_(on_cpu)
+
+
+# ---- Inductor, PyTorch 2.11 to 2.13 ----
+
+
+def replace_inductors_questions() -> None:
+    """Has Inductor decide as for the CPU where it generates C++ for the device.
+
+    It asks by the CPU's name, and takes any other device for a GPU with Triton: that an argmax of a transposed tensor counts in
+    its own order, that any scatter may be a kernel, that loops may be reordered by what only Triton's nodes have, and that it
+    costs little to compute something again.
+    """
+    when_imported("torch._inductor.ir", _replace_device_type)
+    when_imported("torch._inductor.scheduler", _replace_node_is_cpu)
+    when_imported("torch._inductor.lowering", _replace_scatter_fallback)
+    when_imported("torch._inductor.decomposition", _replace_scatter_fallback)
+
+
+def _as_cpu(device: Any) -> Any:
+    return "cpu" if device == _devices.name() else device
+
+
+def _replace_device_type(ir: Any) -> None:
+    type_of: Any = ir.get_device_type
+
+    @_in_place_of(ir, "get_device_type")
+    def get_device_type(x: Any) -> Any:
+        return _as_cpu(type_of(x))
+
+
+def _replace_node_is_cpu(scheduler: Any) -> None:
+    is_cpu: Any = scheduler.BaseSchedulerNode.is_cpu
+
+    @_in_place_of(scheduler.BaseSchedulerNode, "is_cpu")
+    def asked(self: Any) -> bool:
+        device = self.get_device()
+        return bool(is_cpu(self) or (device is not None and device.type == _devices.name()))
+
+
+def _replace_scatter_fallback(module: Any) -> None:
+    decide: Any = module.use_scatter_fallback
+
+    @_in_place_of(module, "use_scatter_fallback")
+    def use_scatter_fallback(
+        op: Any, reduction: Any, dtype: Any, src_dtype: Any, src_device: str, src_is_tensor: bool
+    ) -> Any:
+        return decide(op, reduction, dtype, src_dtype, _as_cpu(src_device), src_is_tensor)
 
 
 # ---- optimizers, PyTorch 2.11 to 2.13 ----

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CppExtension", "include_paths", "library_paths", "load"]
+__all__ = ["CppExtension", "cmake_directory", "include_paths", "library_paths", "load"]
 
 
 def include_paths() -> list[str]:
@@ -20,6 +20,11 @@ def include_paths() -> list[str]:
 def library_paths() -> list[str]:
     """Where libtorchplug.so is."""
     return [str(_installed())]
+
+
+def cmake_directory() -> str:
+    """What CMake's find_package(torchplug) is given as torchplug_DIR, for programs without Python."""
+    return str(_installed() / "cmake")
 
 
 def load(name: str, sources: str | list[str], **options: Any) -> Any:

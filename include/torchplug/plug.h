@@ -649,7 +649,9 @@ enum {
 typedef struct plug_node {
   uint32_t size;
   int32_t op;             /* place in `schemas`; -1, in `partition` only: not listed */
-  const char *schema;     /* schemas[op]; for -1 as PyTorch prints it */
+  const char *schema;     /* schemas[op]; for -1 as PyTorch prints it, or, where plug.h
+                          ** cannot say what it is given, "torchplug::opaque(Tensor[] xs)"
+                          ** and its results: it waits for these */
   const plug_value *args; /* one for each argument of the schema, defaults too */
   const int32_t *results; /* the value for each return; -1: nobody uses it. No return
                           ** is a list: operators that give Tensor[] are taken apart

@@ -187,6 +187,36 @@ using Fallback =
     std::function<bool(const c10::OperatorHandle &op, torch::jit::Stack *stack)>;
 PLUG_EXPORT void set_fallback(Fallback fallback);
 
+// --------------------------------- packages ---------------------------------
+
+// A compiled program that `torchplug package` has made, docs/packages.md: a model that
+// runs without Python. The plugin has to be activated. Any thread may call it. A copy is
+// the same package.
+class PLUG_EXPORT Package {
+ public:
+  // All of the file is checked before any of it is used.
+  explicit Package(const std::string &path, c10::DeviceIndex device = -1);
+
+  // `inputs` in the order of inputs(), on the package's device; an integer is a tensor of
+  // one int64 on the host, and so it is among the results, which come in the order of
+  // outputs(). A result that is none is an undefined tensor.
+  std::vector<at::Tensor> run(const std::vector<at::Tensor> &inputs) const;
+
+  std::vector<std::string> inputs() const;
+  std::vector<std::string> outputs() const;
+
+  // By name. What is written into them counts from the next call on.
+  std::map<std::string, at::Tensor> weights() const;
+
+  // Why the engines in it are not used and are compiled anew, as on another version of
+  // the plugin; "": they are used.
+  std::string why_compiled_anew() const;
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
 // ------------------------------ notes on a tensor ---------------------------
 
 // What an extension wants a tensor of the device to be known by, as the name of a private

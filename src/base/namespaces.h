@@ -32,6 +32,12 @@ namespace compile {  // a plugin's compiler: what it compiles, and its engines
 using namespace aten;
 using namespace graph;
 }  // namespace compile
+namespace inductor {  // kernels that PyTorch's own compiler generates
+using namespace aten;
+}  // namespace inductor
+namespace package {  // compiled programs on disk, and their calls
+using namespace compile;
+}
 namespace autocast {  // mixed precision
 using namespace plugin;
 }

@@ -1,6 +1,8 @@
 #include "base/settings.h"
 
 #include <c10/util/Exception.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -62,6 +64,17 @@ std::string_view choice_setting(SettingName<SettingKind::kChoice> name) {
 }
 
 const char* text_setting(SettingName<SettingKind::kText> name) noexcept { return value_of(name.setting); }
+
+std::string cache_directory() {
+  if (const char* given = text_setting("TORCHPLUG_CACHE_DIR"); given != nullptr && *given != '\0')
+    return given;
+  const char* caches = std::getenv("XDG_CACHE_HOME");
+  if (caches != nullptr && *caches != '\0') return std::string(caches) + "/torchplug";
+  const char* home = std::getenv("HOME");
+  const passwd* user = home == nullptr ? ::getpwuid(::getuid()) : nullptr;
+  if (user != nullptr) home = user->pw_dir;
+  return std::string(home == nullptr ? "." : home) + "/.cache/torchplug";
+}
 
 const char* plugin_setting(std::string_view key) {
   std::string name = "TORCHPLUG_";

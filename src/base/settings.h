@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,7 +47,7 @@ inline constexpr Setting kSettings[] = {
     {"TORCHPLUG_NO_MEMORY_CACHING", SettingKind::kFlag, "0|1", "0",
      "every tensor is allocated and freed by the plugin, without a cache", "src/memory/device_allocator.cpp"},
     {"TORCHPLUG_CACHE_DIR", SettingKind::kText, "PATH", "~/.cache/torchplug",
-     "the directory in which engines of compiled graphs are kept", "torchplug/compile/_options.py"},
+     "the directory in which engines of compiled graphs are kept", "src/base/settings.cpp"},
     {"TORCHPLUG_LAYERS", SettingKind::kText, "validate,fault,trace", "none",
      "layers around the plugin: validate checks every call, fault injects failures, trace writes every call "
      "down",
@@ -89,6 +90,9 @@ bool flag_setting(SettingName<SettingKind::kFlag> name) noexcept;
 std::string_view choice_setting(SettingName<SettingKind::kChoice> name);
 // Null if it is not set.
 const char* text_setting(SettingName<SettingKind::kText> name) noexcept;
+
+// Where engines are kept: TORCHPLUG_CACHE_DIR, else `torchplug` in the user's directory for caches.
+std::string cache_directory();
 
 // What the user set for a plugin: "acme.cache_size" is TORCHPLUG_ACME_CACHE_SIZE. Null if it is not set.
 const char* plugin_setting(std::string_view key);

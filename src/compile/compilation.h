@@ -32,7 +32,23 @@ std::shared_ptr<Compilation> start_compilation(std::function<void(const std::sha
 // How much is done of each that is under way, 0 to 1.
 std::vector<double> compilations_under_way();
 
-// Cancels all of them and waits for their threads, but no longer than that. Before the process ends.
+// Somebody waits for an engine, on a thread that may still be there when the process ends.
+class Waiter {
+ public:
+  Waiter();
+  ~Waiter();
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  // Called again and again, and before the thread goes on: once the process ends it does not, since what it
+  // would go on with is being taken down. The thread that ends the process does.
+  void stay_if_ending();
+};
+
+bool is_ending();
+
+// Cancels all compiles, and waits for their threads and for those that wait for engines, but no longer than
+// that. Before the process ends.
 void end_compilations(std::chrono::milliseconds longest);
 
 }  // namespace torchplug::compile

@@ -148,7 +148,7 @@ std::variant<std::shared_ptr<Engine>, Declined> Compiler::compile(const Wish& wi
   });
 }
 
-std::shared_ptr<Engine> Compiler::load(const std::string& bytes, size_t inputs, const char* name) const {
+std::shared_ptr<Engine> Compiler::load(std::string_view bytes, size_t inputs, const char* name) const {
   plug_engine engine = nullptr;
   take_plugin_error();
   plug_status status = PLUG_OK;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -56,7 +57,7 @@ class Compiler {
   // The engine, which messages call `name`; or that it was declined. Throws a CompileError for a failure.
   std::variant<std::shared_ptr<Engine>, Declined> compile(const Wish& wish, const char* name) const;
   // Null: the bytes are of no use to it. `inputs`: how many the engine has.
-  std::shared_ptr<Engine> load(const std::string& bytes, size_t inputs, const char* name) const;
+  std::shared_ptr<Engine> load(std::string_view bytes, size_t inputs, const char* name) const;
   std::string save(const Engine& engine) const;
   // Which nodes it would have together; nothing if it leaves that to the host.
   std::optional<Partition> partition(const Graph& graph) const;

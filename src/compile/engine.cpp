@@ -6,8 +6,10 @@
 namespace torchplug::compile {
 namespace {
 
-std::shared_ptr<KernelState> owner_of(const Module& module, DeviceIndex device, plug_engine handle) {
-  const auto destroy = [&module, device, handle] {
+// `layers` go with the handle: runs that a stream has not executed yet may go through them.
+std::shared_ptr<KernelState> owner_of(const Module& module, DeviceIndex device, plug_engine handle,
+                                      std::vector<std::shared_ptr<void>> layers) {
+  const auto destroy = [&module, device, handle, layers = std::move(layers)] {
     take_plugin_error();
     if (module.compiler_calls.engine_destroy(plugin_index(device), handle) == PLUG_OK) return;
     log_message(2, ("engine_destroy failed: " + take_plugin_error()).c_str());
@@ -28,12 +30,12 @@ Engine::Engine(const Module& module, const plug_compiler& table, DeviceIndex dev
       run_target_{module, run_kernel_, name, "engine", {}, /*may_decline=*/true},
       pack_target_{module, pack_kernel_, name, "engine_pack", {}, /*may_decline=*/false},
       packed_(std::vector<bool>()) {
-  alike_.state = owner_of(module, device, handle);
+  alike_.state = owner_of(module, device, handle, std::move(layers_));
   packed_ = find_packed(inputs);
   is_ordered_ = packed_.any() || (table_.flags & PLUG_COMPILER_EXCLUSIVE) != 0;
 }
 
-plug_kernel Engine::kernel_of(plug_kernel_fn function, const char* name) const {
+plug_kernel Engine::kernel_of(plug_kernel_fn function, const char* name) {
   plug_kernel kernel{};
   if (function == nullptr) return kernel;
   kernel.schema = "engine";
@@ -41,7 +43,7 @@ plug_kernel Engine::kernel_of(plug_kernel_fn function, const char* name) const {
   kernel.user = handle_;
   kernel.accepts = PLUG_ACCEPTS_BROADCAST | PLUG_ACCEPTS_MIXED | PLUG_ACCEPTS_ALIAS;
   if ((table_.flags & PLUG_COMPILER_STRIDED) != 0) kernel.accepts |= PLUG_ACCEPTS_STRIDED;
-  for (const auto& wrap : module_.engine_layers) wrap(kernel, {handle_, name});
+  for (const auto& wrap : module_.engine_layers) layers_.push_back(wrap(kernel, {handle_, name}));
   return kernel;
 }
 

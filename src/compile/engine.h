@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "aten/kernel/kernel_call.h"
 #include "compile/packed_weights.h"
@@ -41,7 +42,7 @@ class Engine {
 
  private:
   plug_engine_info info() const;
-  plug_kernel kernel_of(plug_kernel_fn function, const char* name) const;
+  plug_kernel kernel_of(plug_kernel_fn function, const char* name);
   PackedWeights find_packed(size_t inputs) const;
   std::optional<std::string> enqueue(std::span<const plug_value> arguments, std::span<plug_value> results,
                                      uint64_t flags, const Stream& stream);
@@ -53,7 +54,8 @@ class Engine {
   const plug_compiler& table_;
   DeviceIndex device_;
   plug_engine handle_;
-  AlikeCalls alike_;  // before what may throw: it destroys the handle
+  std::vector<std::shared_ptr<void>> layers_;  // around its kernels
+  AlikeCalls alike_;                           // before what may throw: it destroys the handle
   plug_kernel run_kernel_;
   plug_kernel pack_kernel_;
   KernelTarget run_target_;

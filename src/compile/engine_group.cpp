@@ -1,6 +1,7 @@
 #include "compile/engine_group.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <unordered_set>
 
@@ -30,6 +31,17 @@ const char* kept_name(const Graph& graph) {
   const std::string source = source_of(graph);
   const std::lock_guard hold(lock);
   return names.insert(source.empty() ? title_of(graph) : title_of(graph) + " of " + source).first->c_str();
+}
+
+// Of what makes every process compile anew, a process tells once.
+void tell_once(const std::string& why) {
+  static std::atomic<bool> is_told{false};
+  if (is_told.exchange(true)) return;
+  const std::string text =
+      "engines are not kept on disk: " + why +
+      ". Set TORCHPLUG_CACHE_DIR to a directory that can hold them, or leave disks alone with "
+      "options={\"cache\": False}.";
+  log_message(2, text.c_str());
 }
 
 class Stopwatch {
@@ -156,10 +168,7 @@ EngineGroup::EnginePtr EngineGroup::engine_of_capture(const std::shared_ptr<Capt
 EngineGroup::EnginePtr EngineGroup::make_engine(const std::vector<int64_t>& numbers,
                                                 Compilation& compilation) {
   const Stopwatch watch;
-  const bool is_static = !compiler_.has(PLUG_COMPILER_SYMBOLS) && !graph_.symbols().empty();
-  const Graph known = is_static ? with_numbers(graph_, numbers) : graph_;
-  const auto [engine, is_loaded] =
-      store_ ? load_or_compile(*store_, known, compilation) : Made{compile_engine(known, compilation), false};
+  const auto [engine, is_loaded] = load_or_compile(graph_for(numbers), compilation);
   const std::lock_guard lock(report_lock_);
   report_.seconds += watch.seconds();
   if (engine == nullptr) return nullptr;
@@ -169,12 +178,23 @@ EngineGroup::EnginePtr EngineGroup::make_engine(const std::vector<int64_t>& numb
   return engine;
 }
 
-EngineGroup::Made EngineGroup::load_or_compile(EngineStore& store, const Graph& graph,
-                                               Compilation& compilation) {
-  const std::string key = disk_key(graph);
-  if (EnginePtr engine = load_engine(store, key)) return {std::move(engine), true};
+Graph EngineGroup::graph_for(Numbers numbers) const {
+  const bool is_static = !compiler_.has(PLUG_COMPILER_SYMBOLS) && !graph_.symbols().empty();
+  return is_static ? with_numbers(graph_, numbers) : graph_;
+}
+
+EngineGroup::Made EngineGroup::load_or_compile(const Graph& graph, Compilation& compilation) {
+  const std::string key = store_ || settings_.shelf ? disk_key(graph) : "";
+  const auto* kept = settings_.shelf ? settings_.shelf->find(key) : nullptr;
+  if (kept != nullptr) {
+    if (EnginePtr engine = load_kept(*kept)) return {std::move(engine), true};
+    if (!kept->declined.empty()) return {nullptr, false};
+  }
+  if (store_) {
+    if (EnginePtr engine = load_stored(*store_, key)) return {std::move(engine), true};
+  }
   EnginePtr engine = compile_engine(graph, compilation);
-  if (engine != nullptr) save_engine(store, key, *engine);
+  if (engine != nullptr && store_) save_engine(*store_, key, *engine);
   return {std::move(engine), false};
 }
 
@@ -203,19 +223,34 @@ std::string EngineGroup::disk_key(const Graph& graph) const {
 }
 
 // What cannot be used is compiled anew.
-EngineGroup::EnginePtr EngineGroup::load_engine(EngineStore& store, std::string_view key) {
+EngineGroup::EnginePtr EngineGroup::load_engine(std::string_view bytes, std::string& why) {
+  try {
+    EnginePtr engine = compiler_.load(bytes, static_cast<size_t>(graph_.input_count()), name_);
+    if (engine == nullptr) why = "the plugin has no use for an engine that it saved";
+    return engine;
+  } catch (...) {
+    why = text_of(std::current_exception());
+    return nullptr;
+  }
+}
+
+EngineGroup::EnginePtr EngineGroup::load_stored(EngineStore& store, std::string_view key) {
   const EngineStore::Loaded loaded = store.load(key);
   std::string why = loaded.why;
   EnginePtr engine;
   if (loaded.bytes) {
-    try {
-      engine = compiler_.load(*loaded.bytes, static_cast<size_t>(graph_.input_count()), name_);
-      if (engine == nullptr) why = "the plugin has no use for an engine that it saved";
-    } catch (...) {
-      why = text_of(std::current_exception());
-    }
+    engine = load_engine(*loaded.bytes, why);
     if (engine == nullptr) store.remove(key);
   }
+  note(&GroupReport::disk, why);
+  return engine;
+}
+
+EngineGroup::EnginePtr EngineGroup::load_kept(const EngineShelf::Kept& kept) {
+  note(&GroupReport::declined, kept.declined);
+  if (!kept.declined.empty()) return nullptr;
+  std::string why;
+  EnginePtr engine = load_engine(kept.bytes, why);
   note(&GroupReport::disk, why);
   return engine;
 }
@@ -228,10 +263,23 @@ void EngineGroup::save_engine(EngineStore& store, std::string_view key, const En
     why = text_of(std::current_exception());
   }
   note(&GroupReport::disk, why);
+  if (!why.empty()) tell_once(why);
 }
 
 bool EngineGroup::prepare(Numbers numbers, const Interruption& interruption) {
   return find_engine(numbers, interruption, /*waits=*/true) != nullptr;
+}
+
+EngineGroup::Saved EngineGroup::save(Numbers numbers, const Interruption& interruption) {
+  const EnginePtr engine = find_engine(numbers, interruption, /*waits=*/true);
+  Saved saved{graph::digest_of(disk_key(graph_for(numbers))), {}};
+  if (engine != nullptr) {
+    saved.kept.bytes = compiler_.save(*engine);
+  } else {
+    const std::lock_guard lock(report_lock_);
+    saved.kept.declined = report_.declined.empty() ? "it was declined" : report_.declined.back();
+  }
+  return saved;
 }
 
 GroupReport EngineGroup::report() const {

@@ -18,6 +18,7 @@
 #include "compile/compiler.h"
 #include "compile/engine_call.h"
 #include "graph/engine_cache.h"
+#include "graph/engine_shelf.h"
 #include "graph/engine_store.h"
 #include "graph/graph.h"
 #include "runtime/capture.h"
@@ -28,9 +29,10 @@ namespace torchplug::compile {
 struct GroupSettings {
   std::vector<std::string> options;  // for the plugin: name, value, ...
   size_t engines = EngineCache<Engine>::kDefaultCapacity;
-  bool in_background = false;  // calls do without an engine until it is there
-  bool gives_up = false;       // what failed to compile once is not tried again
-  std::string directory;       // of engines on disk; empty: none are kept
+  bool in_background = false;                          // calls do without an engine until it is there
+  bool gives_up = false;                               // what failed to compile once is not tried again
+  std::string directory;                               // of engines on disk; empty: none are kept
+  std::shared_ptr<const EngineShelf> shelf = nullptr;  // of engines that came with the graph
 };
 
 using Reasons = std::vector<std::string>;  // each once
@@ -67,6 +69,13 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
   // Makes the engine for such calls, if there is none, and waits for it. Whether there is one then.
   bool prepare(Numbers numbers, const Interruption& interruption);
 
+  // What became of such calls, for an EngineShelf, after prepare(). For a compiler that saves engines.
+  struct Saved {
+    Digest key;
+    EngineShelf::Kept kept;
+  };
+  Saved save(Numbers numbers, const Interruption& interruption);
+
   const Graph& graph() const { return graph_; }
   GroupReport report() const;
   // What the engines were compiled to, for people.
@@ -89,8 +98,11 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
     EnginePtr engine;
     bool is_loaded;  // from disk
   };
-  Made load_or_compile(EngineStore& store, const Graph& graph, Compilation& compilation);
-  EnginePtr load_engine(EngineStore& store, std::string_view key);
+  Graph graph_for(Numbers numbers) const;
+  Made load_or_compile(const Graph& graph, Compilation& compilation);
+  EnginePtr load_kept(const EngineShelf::Kept& kept);
+  EnginePtr load_stored(EngineStore& store, std::string_view key);
+  EnginePtr load_engine(std::string_view bytes, std::string& why);
   EnginePtr compile_engine(const Graph& graph, Compilation& compilation);
   void save_engine(EngineStore& store, std::string_view key, const Engine& engine);
   std::string disk_key(const Graph& graph) const;

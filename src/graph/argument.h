@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -40,6 +41,9 @@ class Argument {
   // -1: an absent tensor.
   static Argument refs(std::vector<int64_t> values) { return {PLUG_VALUE_REFS, std::move(values)}; }
   static Argument symbol(int32_t symbol) { return {PLUG_VALUE_SYMBOL, int64_t{symbol}}; }
+
+  // As it was taken apart; nothing if no argument of that tag has such a payload.
+  static std::optional<Argument> from(int32_t tag, Payload payload);
 
   int32_t tag() const { return tag_; }
   const Payload& payload() const { return payload_; }

@@ -100,6 +100,8 @@ class Graph {
   void set_outputs(std::vector<Output> outputs);
   void set_flags(uint64_t flags);  // PLUG_CALL_*
   void set_name(int32_t value, std::string name);
+  // Where another compiler, or another version of it, lists the operator; -1: it does not.
+  void set_place(int32_t op, int32_t place) { operators_[static_cast<size_t>(op)].place = place; }
 
   const std::vector<Symbol>& symbols() const { return symbols_; }
   const std::vector<Value>& values() const { return values_; }

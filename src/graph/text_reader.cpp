@@ -16,6 +16,16 @@ namespace {
 
 constexpr int kDeepestText = 32;  // lists in lists
 
+template <class Number>
+constexpr std::string_view kOutOfRange =
+    sizeof(Number) == 4 ? " is not from 0 to 2147483647" : " does not fit into 64 bits";
+
+std::string names_of(const std::vector<Parameter>& parameters) {
+  std::string names;
+  for (const Parameter& parameter : parameters) names += (names.empty() ? "" : ", ") + parameter.name;
+  return names.empty() ? "none" : names;
+}
+
 class GraphReader {
  public:
   GraphReader(std::string_view text, const ConstantSource& constants)
@@ -52,7 +62,7 @@ class GraphReader {
     Number number = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (error == std::errc::result_out_of_range)
-      cursor_.refuse_at(place, say(digits, " does not fit into 64 bits"));
+      cursor_.refuse_at(place, say(what, ": ", digits, kOutOfRange<Number>));
     if (digits.empty()) cursor_.refuse_next(what);
     if (error != std::errc() || end != digits.data() + digits.size()) {
       cursor_.refuse_at(place, say("expected ", what, ", but found '", digits, "'"));
@@ -114,10 +124,18 @@ class GraphReader {
     const int32_t listed =
         cursor_.take("-") ? -1 : read_whole<int32_t>("a place in the compiler's list, or '-'");
     const std::string schema(cursor_.take_line());
+    refuse_taken_place(place, listed, schema);
     const size_t before = graph_.operators().size();
     const int32_t op = build_at(place, [&] { return graph_.add_operator(schema, listed); });
     if (graph_.operators().size() == before) cursor_.refuse_at(place, "this operator is declared twice");
     operators_[graph_.operators()[static_cast<size_t>(op)].name].push_back(op);
+  }
+
+  void refuse_taken_place(size_t place, int32_t listed, std::string_view schema) const {
+    for (const Operator& other : graph_.operators()) {
+      if (listed < 0 || other.place != listed || other.schema == schema) continue;
+      cursor_.refuse_at(place, say("place ", listed, " of the compiler's list is that of ", other.name));
+    }
   }
 
   // ---- values ----
@@ -330,9 +348,8 @@ class GraphReader {
       if (next > 0) cursor_.need(",");
       const size_t here = (cursor_.skip_space(), cursor_.place());
       const size_t index = read_keyword(op).value_or(next);
-      if (index >= args.size()) {
-        cursor_.refuse_at(here, say(op.name, " has no argument of this name, or fewer than ", next + 1));
-      }
+      if (index >= args.size())
+        cursor_.refuse_next(say("')' behind the arguments of ", op.name, " (", names_of(op.parameters), ")"));
       if (is_given[index])
         cursor_.refuse_at(here, say("argument '", op.parameters[index].name, "' is there twice"));
       args[index] = read_argument(0);
@@ -347,17 +364,17 @@ class GraphReader {
     return args;
   }
 
-  // The place of the argument that is named here; none if none is. One that the operator does not have is
-  // beyond its last.
+  // The place of the argument that is named here; none if none is.
   std::optional<size_t> read_keyword(const Operator& op) {
     TextCursor ahead = cursor_;
     const std::string_view word = ahead.take_word();
     if (word.empty() || !ahead.take("=")) return std::nullopt;
-    cursor_ = ahead;
     for (size_t i = 0; i < op.parameters.size(); ++i) {
-      if (op.parameters[i].name == word) return i;
+      if (op.parameters[i].name != word) continue;
+      cursor_ = ahead;
+      return i;
     }
-    return op.parameters.size();
+    cursor_.refuse(say(op.name, " has no argument '", word, "'; it has ", names_of(op.parameters)));
   }
 
   void read_node(size_t place, std::vector<Declared>& results) {
@@ -494,8 +511,7 @@ class GraphReader {
   Number convert(std::string_view digits, size_t place) const {
     Number number = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error == std::errc::result_out_of_range)
-      cursor_.refuse_at(place, say(digits, " does not fit into 64 bits"));
+    if (error == std::errc::result_out_of_range) cursor_.refuse_at(place, say(digits, kOutOfRange<Number>));
     if (error != std::errc() || end != digits.data() + digits.size()) {
       cursor_.refuse_at(place, say("'", digits, "' is no number"));
     }

@@ -29,9 +29,22 @@ void insert_layer(Runtime& runtime, Layer& layer) {
 template <class Layer>
 class WrappedKernel {
  public:
-  static void wrap(plug_kernel& kernel, Layer& layer, const EngineKernel& engine = {}) {
-    const WrappedKernel& wrapped = *immortal<WrappedKernel>(layer, kernel, engine);
-    kernel.user = &wrapped;
+  static void wrap(plug_kernel& kernel, Layer& layer) {
+    immortal<WrappedKernel>(layer, kernel, EngineKernel{})->take_place_of(kernel);
+  }
+  // It lives as long as the engine.
+  static std::shared_ptr<void> wrap(plug_kernel& kernel, Layer& layer, const EngineKernel& engine) {
+    auto wrapped = std::make_shared<WrappedKernel>(layer, kernel, engine);
+    wrapped->take_place_of(kernel);
+    return wrapped;
+  }
+
+  WrappedKernel(Layer& layer, const plug_kernel& below, const EngineKernel& engine)
+      : layer_(layer), below_(below), engine_(engine) {}
+
+ private:
+  void take_place_of(plug_kernel& kernel) const {
+    kernel.user = this;
     kernel.fn = [](const plug_call* call) {
       const WrappedKernel& self = of(*call);
       if (self.engine_.engine != nullptr)
@@ -50,10 +63,6 @@ class WrappedKernel {
     }
   }
 
-  WrappedKernel(Layer& layer, const plug_kernel& below, const EngineKernel& engine)
-      : layer_(layer), below_(below), engine_(engine) {}
-
- private:
   static constexpr bool kSeesStates =
       requires(Layer& layer, const plug_kernel& kernel, void* state) { layer.call_forget(kernel, state); };
 
@@ -106,7 +115,7 @@ void insert_kernel_layer(Module& module, Layer& layer) {
   for (plug_kernel& kernel : module.kernels) WrappedKernel<Layer>::wrap(kernel, layer);
   if (module.any) WrappedKernel<Layer>::wrap(*module.any, layer);
   module.engine_layers.emplace_back([&layer](plug_kernel& kernel, const EngineKernel& engine) {
-    WrappedKernel<Layer>::wrap(kernel, layer, engine);
+    return WrappedKernel<Layer>::wrap(kernel, layer, engine);
   });
 }
 

@@ -4,6 +4,7 @@
 // no caller asks for versions. Modules live until the process ends; any thread may read them.
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -45,8 +46,8 @@ struct Module {
 
   // What has been put around it; null: nothing.
   bool is_layered = false;
-  // Each puts itself around the kernel of one more engine, which lives for ever.
-  std::vector<std::function<void(plug_kernel&, const EngineKernel&)>> engine_layers;
+  // Each puts itself around the kernel of one more engine, and gives what has to live as long as that.
+  std::vector<std::function<std::shared_ptr<void>(plug_kernel&, const EngineKernel&)>> engine_layers;
   std::vector<std::string> layers;  // by name, the outermost first: plugin/layers/layers.h
   std::recursive_mutex* calls_lock = nullptr;
   FaultLayer* faults = nullptr;

@@ -220,10 +220,12 @@ PYBIND11_MODULE(_C, module) {
   bind_decompose(module);
   bind_dlpack(module);
   bind_graph(module);
+  bind_inductor(module);
   bind_layers(module);
   bind_memory(module);
   bind_memory_snapshot(module);
   bind_overriding(module);
+  bind_package(module);
   bind_streams(module);
   bind_profiler(module);
   bind_settings(module);

@@ -4,12 +4,12 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "aten/kernel/call_flags.h"
 #include "base/dtype.h"
-#include "base/immortal.h"
 #include "compile/compilation.h"
 #include "compile/compile_error.h"
 #include "compile/compiler.h"
@@ -17,7 +17,9 @@
 #include "graph/error.h"
 #include "graph/extract.h"
 #include "graph/text.h"
+#include "python/argument.h"
 #include "python/bindings.h"
+#include "python/waiting.h"
 
 namespace py = pybind11;
 
@@ -35,43 +37,6 @@ const Compiler& compiler_of(DeviceIndex device) {
               "' has no compiler (plug_module.compiler). Run the model without torch.compile, or with "
               "backend=\"eager\".");
   return *compiler;
-}
-
-plug_dtype plug_dtype_of(at::ScalarType type) {
-  const auto dtype = to_plug_dtype(type);
-  TORCH_CHECK(dtype, "plug.h has no ", c10::toString(type), ".");
-  return *dtype;
-}
-
-// An argument as torchplug/compile/_graph.py writes it: (kind, content).
-Argument argument_of(const py::handle& given) {
-  const auto pair = py::cast<py::tuple>(given);
-  const auto kind = py::cast<std::string>(pair[0]);
-  const py::object content = pair.size() > 1 ? py::object(pair[1]) : py::none();
-  if (kind == "none") return {};
-  if (kind == "bool") return Argument::boolean(py::cast<bool>(content));
-  if (kind == "int") return Argument::integer(py::cast<int64_t>(content));
-  if (kind == "float") return Argument::number(py::cast<double>(content));
-  if (kind == "complex") {
-    const Py_complex number = PyComplex_AsCComplex(content.ptr());
-    return Argument::complex(number.real, number.imag);
-  }
-  if (kind == "str") return Argument::text(py::cast<std::string>(content));
-  if (kind == "dtype") return Argument::dtype(plug_dtype_of(py::cast<at::ScalarType>(content)));
-  if (kind == "layout") return Argument::layout(py::cast<int64_t>(content));
-  if (kind == "format") return Argument::format(py::cast<int64_t>(content));
-  if (kind == "device") return Argument::device(py::cast<int64_t>(content));
-  if (kind == "generator") return Argument::generator();
-  if (kind == "ints") return Argument::ints(py::cast<std::vector<int64_t>>(content));
-  if (kind == "floats") return Argument::floats(py::cast<std::vector<double>>(content));
-  if (kind == "bools") return Argument::bools(py::cast<std::vector<uint8_t>>(content));
-  if (kind == "ref") return Argument::ref(py::cast<int32_t>(content));
-  if (kind == "refs") return Argument::refs(py::cast<std::vector<int64_t>>(content));
-  if (kind == "symbol") return Argument::symbol(py::cast<int32_t>(content));
-  TORCH_CHECK(kind == "list", "There is no argument of the kind '", kind, "'.");
-  std::vector<Argument> items;
-  for (const py::handle& item : py::cast<py::list>(content)) items.push_back(argument_of(item));
-  return Argument::list(std::move(items));
 }
 
 std::shared_ptr<const graph::Constant> content_of(const at::Tensor& tensor) {
@@ -177,48 +142,6 @@ std::shared_ptr<EngineGroup> make_group(DeviceIndex device, graph::Graph graph,
       std::move(strides));
 }
 
-// What Python shows while an engine is waited for: torchplug/compile/_progress.py.
-py::object& display() {
-  static auto& instance = *immortal<py::object>(py::none());
-  return instance;
-}
-
-// Waits for engines, with the GIL released but for what is shown.
-class Wait {
- public:
-  void tick() {
-    const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (display().is_none()) return;
-    is_shown_ = true;
-    display().attr("tick")();
-  }
-
-  void end() const {
-    if (!is_shown_) return;
-    const py::gil_scoped_acquire gil;
-    display().attr("end")();
-  }
-
- private:
-  bool is_shown_ = false;
-};
-
-// work(interruption), without the GIL.
-template <class Work>
-auto while_waiting(const Work& work) {
-  const py::gil_scoped_release no_gil;
-  Wait wait;
-  try {
-    auto result = work([&wait] { wait.tick(); });
-    wait.end();
-    return result;
-  } catch (...) {
-    wait.end();
-    throw;
-  }
-}
-
 std::optional<std::vector<at::Tensor>> run(EngineGroup& group, const std::vector<at::Tensor>& inputs,
                                            const std::vector<int64_t>& numbers) {
   return while_waiting([&](const auto& interruption) { return group.run(inputs, numbers, interruption); });
@@ -251,7 +174,7 @@ void bind_compile(py::module_& module) {
   module.def("compiler_operators", operators_of);
   module.def("describe_compiler", describe_compiler);
   module.def("compilations_under_way", compile::compilations_under_way);
-  module.def("set_compile_display", [](py::object shown) { display() = std::move(shown); });
+  module.def("set_compile_display", set_compile_display);
   module.def("end_compilations", [] {
     const py::gil_scoped_release no_gil;
     compile::end_compilations(std::chrono::milliseconds(1500));

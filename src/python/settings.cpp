@@ -24,6 +24,9 @@ py::list settings() {
 
 }  // namespace
 
-void bind_settings(py::module_& module) { module.def("settings", &settings); }
+void bind_settings(py::module_& module) {
+  module.def("settings", &settings);
+  module.def("cache_directory", &cache_directory);
+}
 
 }  // namespace torchplug::python

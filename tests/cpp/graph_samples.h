@@ -238,6 +238,9 @@ class RandomRecipe {
     }
     node.schema += ")";
     node.place = static_cast<int32_t>(below(4)) - 1;
+    for (const Recipe::NodePart& other : recipe.nodes) {  // a place has one schema
+      if (other.place == node.place && other.schema != node.schema) node.place = -1;
+    }
     node.source = text();
     for (const auto& result : node.results) values_ += result.has_value();
     recipe.nodes.push_back(std::move(node));

@@ -109,20 +109,25 @@ TEST(GraphText, spaces_line_ends_and_comments_of_an_editor_do_not_matter) {
 
 std::string with_body(const std::string& body) {
   return "symbol s0 in 0..9, hint 1\noperator 0 aten::relu(Tensor self) -> Tensor\n"
-         "operator 1 t::f(Tensor a, int b, *, int c=1) -> ()\ngraph(%x: f32[2]) {\n" +
+         "operator 1 t::f(Tensor a, int b, *, int c=1) -> ()\noperator - t::n() -> ()\ngraph(%x: f32[2]) "
+         "{\n" +
          body + "\nreturn %x\n}\n";
 }
 
 TEST(GraphText, what_is_no_graph_is_refused_with_line_and_column) {
   const std::vector<std::pair<std::string, std::vector<std::string_view>>> bodies = {
-      {"%1: f32[2] = aten::relu(%y)", {"line 5, column 25", "%y is not declared"}},
-      {"%1: f32[2] = aten::tanh(%x)", {"line 5, column 14", "aten::tanh is not declared"}},
-      {"%1: f33[2] = aten::relu(%x)", {"line 5, column 5", "'f33' is no dtype"}},
-      {"%1: f32[2] = aten::relu()", {"line 5, column 1", "'self'", "missing"}},
-      {"%1: f32[2] = aten::relu(%x, %x)", {"line 5, column 29", "fewer than 2"}},
-      {"%1: f32[2] = aten::relu(it=%x)", {"no argument of this name"}},
+      {"%1: f32[2] = aten::relu(%y)", {"line 6, column 25", "%y is not declared"}},
+      {"%1: f32[2] = aten::tanh(%x)", {"line 6, column 14", "aten::tanh is not declared"}},
+      {"%1: f33[2] = aten::relu(%x)", {"line 6, column 5", "'f33' is no dtype"}},
+      {"%1: f32[2] = aten::relu()", {"line 6, column 1", "'self'", "missing"}},
+      {"%1: f32[2] = aten::relu(%x, %x)",
+       {"line 6, column 29", "expected ')' behind the arguments of aten::relu (self), but found '%x'"}},
+      {"%1: f32[2] = aten::relu(self=%x, 3)", {"(self), but found '3'"}},
+      {"t::n(1)", {"line 6, column 6", "t::n (none), but found '1'"}},
+      {"t::f(%x, 1, d=2)", {"line 6, column 13: t::f has no argument 'd'; it has a, b, c"}},
+      {"t::f@99999999999(%x, 1)", {"99999999999 is not from 0 to 2147483647"}},
       {"%1: f32[2] = aten::relu(%x, self=%x)", {"'self' is there twice"}},
-      {"%x: f32[2] = aten::relu(%x)", {"line 5, column 1", "%x is there twice"}},
+      {"%x: f32[2] = aten::relu(%x)", {"line 6, column 1", "%x is there twice"}},
       {"%1: f32[2], %1: f32[2] = aten::relu(%x)", {"2 results"}},
       {"%1: f32[2] weight = aten::relu(%x)", {"no weight"}},
       {"%1: f32[s1] = aten::relu(%x)", {"column 9", "s1 is not declared"}},
@@ -145,8 +150,8 @@ TEST(GraphText, what_is_no_graph_is_refused_with_line_and_column) {
       {"%1: f32[2] = constant base64 \"AAAA\"", {"3 bytes of content", "ask for 8"}},
       {"%1: f32[2] = constant sha256 \"00\" of 8 bytes", {"64 hexadecimal"}},
       {"%1: f32[2] = constant raw", {"'base64' or 'sha256'"}},
-      {"Gerät(%x)", {"line 5, column 1", "Ger"}},
-      {"\"ä\"  ]", {"line 5, column 1"}},
+      {"Gerät(%x)", {"line 6, column 1", "Ger"}},
+      {"\"ä\"  ]", {"line 6, column 1"}},
   };
   for (const auto& [body, parts] : bodies) {
     SCOPED_TRACE(body);
@@ -163,6 +168,11 @@ TEST(GraphText, what_is_no_graph_is_refused_with_line_and_column) {
       {"operator 0 relu\ngraph() { return }", {"line 1, column 10", "no schema"}},
       {"operator x a::b() -> ()\ngraph() { return }", {"place in the compiler's list"}},
       {"operator 0 a::b() -> ()\noperator 0 a::b() -> ()\ngraph() { return }", {"declared twice"}},
+      {"operator 99999999999 a::b() -> ()\ngraph() { return }",
+       {"line 1, column 10: a place in the compiler's list, or '-': 99999999999 is not from 0 to "
+        "2147483647"}},
+      {"operator 0 a::b() -> ()\noperator 0 a::c() -> ()\ngraph() { return }",
+       {"line 2, column 10: place 0 of the compiler's list is that of a::b"}},
       {"graph(%x: f32[2], %y: f32[3]) { return %x updates %y }", {"updates input 1"}},
   };
   for (const auto& [text, parts] : texts) {

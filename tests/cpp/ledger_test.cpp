@@ -115,7 +115,7 @@ TEST(Ledger, every_way_has_a_name_and_every_reason_but_none_a_text) {
   EXPECT_STREQ(way_name(Way::kStage), "stage");
   EXPECT_STREQ(reason_text(Reason::kNone), "");
   for (Reason reason : {Reason::kNoKernel, Reason::kDeclined, Reason::kInputDtype, Reason::kResultDtype,
-                        Reason::kArguments}) {
+                        Reason::kArguments, Reason::kGenerated}) {
     EXPECT_STRNE(reason_text(reason), "");
   }
 }

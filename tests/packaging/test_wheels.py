@@ -130,7 +130,7 @@ def test_the_core_holds_its_python_files_its_headers_its_libraries_its_program_a
         if path.suffix in (".py", ".pyi") or path.name == "py.typed"
     } | {
         f"torchplug/{path.relative_to(ROOT).as_posix()}": path.read_bytes()
-        for path in (ROOT / "include").rglob("*.h*")
+        for path in [*(ROOT / "include").rglob("*.h*"), ROOT / "cmake" / "torchplugConfig.cmake"]
     }
     assert {"torchplug/py.typed", "torchplug/include/torchplug/torchplug.hpp"} < sources.keys()
     compiled = {

@@ -1,12 +1,17 @@
 /* A device with a compiler of relu that is wrong in one way, or in none:
 ** odd_compiler.fault says in which. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
+#include <time.h>
+
 #include "base.h"
 
 struct plug_engine_s {
   int64_t count; /* elements */
 };
 
-static const char *const schemas[] = {"aten::relu(Tensor self) -> Tensor", NULL};
+#define RELU "aten::relu(Tensor self) -> Tensor"
+static const char *const schemas[] = {RELU, NULL};
+static const char *const odd_schemas[] = {RELU, "nonsense", "", RELU};
 static plug_compiler compiler;
 
 static int is(const char *fault) {
@@ -36,13 +41,20 @@ static plug_status examine(const plug_graph *graph) {
   return PLUG_OK;
 }
 
+/* Longer than a sixth of three seconds. */
+static void nap(void) {
+  const struct timespec second = {1, 0};
+  nanosleep(&second, NULL);
+}
+
 static plug_status compile(const plug_compile *wish, plug_engine *engine) {
+  if (is("slow")) nap();
   const plug_status status = examine(wish->graph);
   if (is("an engine that is NULL")) return PLUG_OK;
   if (is("compile fails")) return fail(PLUG_INTERNAL, "the chip has no such unit");
   if (status != PLUG_OK && !is("takes anything")) return status;
-  if (wish->progress(wish, is("more than all is done") ? 2 : 0.5))
-    return fail(PLUG_TIMEOUT, "nobody wants it");
+  const int32_t is_unwanted = wish->progress(wish, is("more than all is done") ? 2 : 0.5);
+  if (is_unwanted && !is("slow")) return fail(PLUG_TIMEOUT, "nobody wants it");
   plug_engine made = calloc(1, sizeof *made);
   if (!made) return fail(PLUG_NO_MEMORY, "no memory is left");
   const plug_graph_value *input = wish->graph->values[wish->graph->inputs[0]];
@@ -98,6 +110,8 @@ plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out)
   if (is("no list")) compiler.schemas = NULL;
   if (is("no schema")) compiler.schema_count = 0;
   if (is("a schema that is NULL")) compiler.schema_count = 2;
+  if (is("several wrong schemas"))
+    compiler.schemas = odd_schemas, compiler.schema_count = 4;
   if (is("list_schemas fails")) compiler.list_schemas = list_schemas;
   module.compiler = &compiler;
   *out = &module;

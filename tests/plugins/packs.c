@@ -1,5 +1,6 @@
 /* The sim device with a compiler that packs every weight: engines keep copies of their
-** own, and runs see these alone. How often it was asked to, packs_made() says. */
+** own, and runs see these alone. How often it was asked to, packs_made() says. With
+** packs.once it keeps the first weight that it is given, which is wrong. */
 #include "on_sim.h"
 
 enum { kInputs = 64 };
@@ -70,6 +71,7 @@ static plug_status engine_pack(const plug_call *call) {
     const plug_tensor *weight = call->args[i].as.tensors;
     if (weight->ndim < 0) continue;
     plug_status status = PLUG_OK;
+    if (engine->packed[i] && host->option(host, "packs.once")) continue;
     if (!engine->packed[i])
       status = sim.mem_alloc(call->device, bytes_of(weight) + 64, &engine->packed[i]);
     if (status != PLUG_OK) return status;

@@ -2,6 +2,7 @@
 
 import io
 import json
+import warnings
 import zipfile
 from collections import Counter
 from xml.etree import ElementTree
@@ -121,6 +122,25 @@ def test_the_files_name_may_be_any(device, small, tmp_path):
     other = tmp_path / "model.bin"
     other.write_bytes(small.read_bytes())
     assert exported.read(other, device).nodes == exported.read(small, device).nodes
+
+
+class OpenSizes(nn.Module):
+    """Sizes that follow from others: of the inputs, and inside."""
+
+    def forward(self, x, y):
+        joined = torch.cat([x[1:], y, y])
+        return torch.relu(joined.reshape(3, -1)) * x.shape[0]
+
+
+def test_sizes_may_follow_from_one_another(device, tmp_path):
+    rows = torch.export.Dim("rows", min=2, max=64)
+    sizes = ({0: rows + 1}, {0: rows})
+    given = torch.randn(6, 4), torch.randn(5, 4)
+    path = save(tmp_path / "m.pt2", OpenSizes(), *given, dynamic_shapes=sizes)
+    sheet = exported.read(path, device)
+    assert sheet.share == 1
+    assert {source.type.partition(", ")[2] for source in sheet.sources} == {"4]"}
+    assert len({source.type for source in sheet.sources}) == 2
 
 
 def test_what_the_compiler_lists_comes_whole(device, tmp_path):
@@ -307,6 +327,9 @@ def test_a_text_is_printed_back_canonically(dump, tmp_path):
 # ---- what is wrong ----
 
 
+NEITHER = "is neither an exported program, which is a zip archive, nor the text of a graph, which is UTF-8."
+
+
 def wrong_files(folder):
     def made(name, content):
         path = folder / name
@@ -316,21 +339,27 @@ def wrong_files(folder):
     empty_zip = folder / "empty.pt2"
     with zipfile.ZipFile(empty_zip, "w") as archive:
         archive.writestr("a", "b")
-    weights = folder / "weights.pt2"
+    weights, script = folder / "weights.pt2", folder / "script.pt2"
     torch.save({"a": torch.zeros(2)}, weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is deprecated
+        torch.jit.save(torch.jit.script(nn.ReLU()), script)
+    program = save(folder / "program.pt2", nn.ReLU(), torch.zeros(2)).read_bytes()
     return {
         folder / "none.pt2": "There is no ",
         folder: "Is a directory",
-        made("nothing.pt2", b""): "is not an exported program",
-        made("noise.pt2", bytes(range(256))): "is not an exported program",
-        made("notes.txt", b"hello"): "is not an exported program",
-        empty_zip: "is not an exported program",
-        weights: "is not an exported program",
+        made("nothing.pt2", b""): "line 1, column 1: expected 'graph', but the text ends",
+        made("noise.pt2", bytes(range(256))): f"noise.pt2 {NEITHER}",
+        made("notes.txt", b"hello"): "line 1, column 1: expected 'graph', but found 'hello'",
+        empty_zip: "empty.pt2 is not an exported program. Write one with torch.export.save(",
+        weights: "is not an exported program: it was written by torch.save. Write one",
+        script: "is not an exported program: it is a TorchScript program. Write one",
+        made("part.pt2", program[:900]): "it is a zip archive that is damaged or cut off. Write",
         made("a.txt", TEXT.replace("relu(", "relu[", 2).encode()): ": line ",
         made(
             "b.txt", b"graph(%x: f33[2]) {\n return %x\n}"
         ): "line 1, column 11: 'f33' is no dtype",
-        made("c.txt", b"graph(%x: f32[2]) { \xff"): "it is not UTF-8",
+        made("c.txt", b"graph(%x: f32[2]) { \xff"): f"c.txt {NEITHER}",
     }
 
 
@@ -363,7 +392,7 @@ print(main(["graph", "dump", {path!r}]))
 
 @pytest.mark.parametrize(
     ("choice", "words"),
-    [(HELLO, "Device hello has no compiler"), ("none", "There is no device to show it for")],
+    [(HELLO, "Device hello has no compiler"), ("none", "There is no device to compile for")],
     ids=["hello", "none"],
 )
 def test_a_device_without_a_compiler_is_a_sentence(small, choice, words):

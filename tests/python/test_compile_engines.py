@@ -3,6 +3,7 @@
 import concurrent.futures
 import gc
 import threading
+import warnings
 from functools import partial
 
 import pytest
@@ -14,7 +15,7 @@ from torch.nn import functional as F
 from vendors import compile_example
 
 import torchplug
-from torchplug.compile import _backend
+from torchplug.compile import _backend, _program
 
 pytestmark = [
     pytest.mark.accelerator("it has a compiler", only="sim"),
@@ -93,11 +94,46 @@ def test_groups_below_min_nodes_run_operator_by_operator(device):
     assert [group.nodes for group in enough.graphs[0].groups] == [2]
 
 
-def test_tensors_of_two_devices_are_refused_in_one_sentence(device, other_device):
-    with pytest.raises(Exception, match="Put the model and its inputs on one device"):
-        compiled(lambda x, y: x + y.to(x.device))(
-            torch.ones(2, device=device), torch.ones(2, device=other_device)
-        )
+@pytest.mark.parametrize("options", [{}, {"capture": True}], ids=["called", "captured"])
+def test_a_model_on_two_devices_has_engines_on_the_one_that_has_more_of_it(
+    device, other_device, options
+):
+    def fn(x, w, y):
+        return ((x * w).exp() + 1).to(y.device).tanh() * y
+
+    args = (torch.randn(3, device=d) for d in (device, device, other_device))
+    x, w, y = args
+    call = compiled(fn, options=options)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            assert_same(call(x, w, y), fn(x, w, y), rtol=1e-5, atol=1e-5)
+    assert [group["runs"] for group in reports()] == [3]
+    said = [str(one.message) for one in told if "capture" in str(one.message)]
+    assert len(said) == (1 if options else 0)
+    assert all(f"is on {other_device}, and a capture is of {device} alone" in one for one in said)
+
+
+def test_a_compiler_that_groups_nodes_itself_sees_what_it_does_not_list(device, monkeypatch):
+    texts = []
+    grouped = _program._grouped
+
+    def seen(built, *rest):
+        texts.append(str(built.graph))
+        return grouped(built, *rest)
+
+    monkeypatch.setattr(_program, "_grouped", seen)
+    x = torch.randn(3, 4, device=device)
+    compiled(lambda x: ((x * 2).cumsum(1) + 1).topk(2, 1)[0].cpu())(x)
+    (text,) = texts
+    nodes = [line.partition(" = ")[2].partition("  #")[0] for line in text.splitlines()]
+    assert [node for node in nodes if node] == [
+        "aten::mul.Tensor(%arg0_1, 2)",
+        "aten::cumsum(%1, 1, dtype=None)",
+        "aten::add.Tensor(%2, 1, alpha=1)",
+        "aten::topk(%3, 2, 1, True, True)",
+        "torchplug::opaque([%4])",  # what it gives is on the CPU
+    ]
 
 
 # ---- explain and precompile ----
@@ -134,7 +170,7 @@ def test_precompile_makes_engines_before_they_are_needed(device):
 
 STATIC = """
 import torchplug.compile
-from torchplug.compile import _backend
+from torchplug.compile import _backend, _program
 _backend.programs = []
 fn = lambda x: (x * 2 + 1).softmax(-1)
 call = torch.compile(fn, backend="torchplug", dynamic=True, options={"engines": 3})
@@ -156,7 +192,7 @@ def test_a_compiler_without_symbols_has_an_engine_for_each_shape(device):
 
 SLOW = """
 import torchplug.compile
-from torchplug.compile import _backend
+from torchplug.compile import _backend, _program
 _backend.programs = []
 
 def fn(x):
@@ -239,7 +275,7 @@ def test_a_directory_that_cannot_be_written_is_said_and_does_not_stop(device, ow
 
 DECLINED = """
 import torchplug.compile
-from torchplug.compile import _backend
+from torchplug.compile import _backend, _program
 _backend.programs = []
 fn = lambda x: (x * 2 + 1).softmax(-1)
 x = torch.randn(3, 4, device=device)
@@ -320,7 +356,7 @@ EVICTED = """
 import threading
 from functools import partial
 import torchplug.compile
-from torchplug.compile import _backend
+from torchplug.compile import _backend, _program
 _backend.programs = []
 fn = lambda x: (x * 2 + 1).softmax(-1)
 call = torch.compile(fn, backend="torchplug", dynamic=True, options={"engines": 1})

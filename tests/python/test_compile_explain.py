@@ -1,6 +1,7 @@
 """torchplug.compile.explain and precompile: what they say, and what they leave; waits for compilers that take long."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import torch
@@ -54,6 +55,31 @@ def test_a_model_is_as_before_when_it_was_explained_or_precompiled(device, tool)
     assert_equal(model.layer.weight.grad, torch.ones(8, 8))
     assert model.layer.bias.grad is None
     assert_equal((torch.get_rng_state(), module.get_rng_state()), states)
+
+
+class Replacing(nn.Module):
+    """Assigns what it has, instead of writing it."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(3))
+        self.calls = 0
+
+    def forward(self, x):
+        self.kept = self.kept + x
+        self.calls += 1
+        self.last = x.exp() * self.kept
+        return self.last
+
+
+@pytest.mark.parametrize("tool", ["explain", "precompile"])
+def test_what_a_model_assigns_is_as_before_too(device, tool):
+    model = Replacing().to(device)
+    before = model.kept
+    getattr(torchplug.compile, tool)(model, torch.ones(3, device=device))
+    assert model.kept is before and model.calls == 0 and not hasattr(model, "last")
+    assert_equal(model.kept, torch.zeros(3))
+    assert list(model.state_dict()) == ["kept"]
 
 
 def test_explain_leaves_other_compiled_functions_as_they_are(device):
@@ -148,6 +174,20 @@ def test_precompile_waits_for_engines_that_are_made_in_the_background(device):
     assert output_of(WAITED, device, TORCHPLUG_SIM_COMPILE_SECONDS="1") == "True True"
 
 
+def test_precompile_says_what_failed_in_the_background(device, monkeypatch):
+    options = {"background": True, "cache": False, "plugin": {"unknown": "1"}}
+    with pytest.raises(RuntimeError, match="names 'unknown', but sim's compiler has no options"):
+        torchplug.compile.precompile(
+            lambda x: x.exp() * 5, torch.ones(3, device=device), options=options
+        )
+    options["on_error"] = "eager"
+    x = torch.ones(3, device=device)
+    with pytest.warns(UserWarning, match="Its operators run one by one") as told:
+        call = torchplug.compile.precompile(lambda x: x.exp() * 6, x, options=options)
+    assert_equal(call(x), x.exp() * 6)
+    assert {Path(one.filename).name for one in told} == {Path(__file__).name}
+
+
 INTERRUPTED = """
 import signal, threading, time
 import torchplug.compile
@@ -188,6 +228,25 @@ print(call(torch.zeros(3, device=device)).tolist(), len(_C.compilations_under_wa
 def test_a_process_ends_while_a_compiler_works(device):
     """Within the time that a child process has; the compiler would take five times that."""
     assert output_of(LEFT, device, TORCHPLUG_SIM_COMPILE_SECONDS="600") == "[1.0, 1.0, 1.0] 1"
+
+
+WAITING = """
+import atexit, threading, time
+import torchplug.compile
+from torchplug import _C
+
+call = torch.compile(lambda x: (x * 2).exp(), backend="torchplug", options={"cache": False})
+x = torch.ones(3, device=device)
+threading.Thread(target=lambda: call(x), daemon=True).start()
+while not _C.compilations_under_way():
+    time.sleep(0.01)
+time.sleep(0.2)  # it waits, and looks whether it is to go on waiting
+print("ends")
+"""
+
+
+def test_a_process_ends_while_a_thread_of_it_waits_for_a_compiler(device):
+    assert output_of(WAITING, device, TORCHPLUG_SIM_COMPILE_SECONDS="600") == "ends"
 
 
 SHOWN = """

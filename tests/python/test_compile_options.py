@@ -340,6 +340,23 @@ def test_check_finds_nothing_where_the_compiler_is_right(device):
         )
 
 
+def test_check_takes_what_large_terms_leave_of_each_other_for_rounding(device):
+    def deviations(x):
+        return (x - x.mean(0)).sum(0)
+
+    def remainders(x):
+        return (x * 3).sum(0, dtype=torch.float32) - x.sum(0, dtype=torch.float32) * 3
+
+    x = torch.randn(4096, 8, device=device) + 100
+    with torch.no_grad():
+        for fn in (deviations, remainders):
+            for dtype in (torch.float32, torch.bfloat16):
+                compiled(fn, options={"check": True})(x.to(dtype))
+    model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU()).to(device)
+    loss = compiled(model, options={"check": True})(x).square().mean()
+    loss.backward()  # the first bias has no influence
+
+
 class Wrong:
     """An engine whose results of one operator are off."""
 

@@ -193,6 +193,13 @@ def test_whole_numbers_divided_by_zero_fail_as_in_eager_mode(device, name, by):
     assert compiled(lambda x: op(x, 2))(x).tolist() == op(x.cpu(), 2).tolist()
 
 
+def test_where_there_are_no_elements_nothing_is_divided_by_zero(device):
+    zeros = torch.zeros(3, dtype=torch.int64, device=device)
+    x = torch.ones((3, 0), dtype=torch.int64, device=device)
+    same_as_eager(lambda x, d: (x // d[:, None]).sum(1), x, zeros)
+    same_as_eager(lambda x, d: (x // d[None]).sum(0), x.T, zeros)
+
+
 def test_a_1d_convolution_has_the_strides_that_its_weight_asks_for(device):
     weight = torch.randn(6, 3, 4, device=device).transpose(1, 2)
     x = torch.randn(2, 4, 8, device=device)

@@ -11,6 +11,7 @@ from compiling import (
     same_as_eager,
     same_gradients_as_eager,
     total,
+    trains_as_eager,
 )
 from helpers import assert_equal, assert_same
 from torch import nn
@@ -337,6 +338,54 @@ def test_gradients_go_through_graph_breaks(device):
     model = Broken().to(device)
     same_gradients_as_eager(model, torch.randn(3, 8, device=device, requires_grad=True))
     assert len(_backend.programs) >= 4
+
+
+NORMS = [
+    "aten::native_layer_norm",
+    "aten::_native_batch_norm_legit_functional",
+    "aten::_native_batch_norm_legit",
+    "aten::native_batch_norm",
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"eager": NORMS},
+        {"eager": [f"{name}_backward" for name in ("aten::native_layer_norm", NORMS[-1])]},
+        {"background": True},
+        {"check": True},
+    ],
+    ids=["their forward", "their backward", "until engines are there", "beside engines"],
+)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_norms_of_half_precision_may_run_one_by_one_among_engines(device, options, dtype):
+    def make():
+        return nn.Sequential(
+            nn.Linear(8, 8), nn.LayerNorm(8), nn.ReLU(), nn.Linear(8, 8), nn.BatchNorm1d(8)
+        )
+
+    inputs = (torch.randn(6, 8),)
+    trains_as_eager(
+        make, inputs, device, dtype, steps=3, runs=0, options=options, rtol=6e-2, atol=6e-2
+    )
+
+
+def test_norms_of_half_precision_may_be_where_streams_are_used(device, module):
+    side = module.Stream()
+    norm = nn.LayerNorm(8).to(device, torch.bfloat16)
+
+    def fn(x):
+        y = norm(x)
+        side.wait_stream(module.current_stream())
+        with module.stream(side):
+            y = y * 2
+        module.current_stream().wait_stream(side)
+        return y
+
+    x = torch.randn(4, 8, device=device, dtype=torch.bfloat16)
+    with torch.no_grad():
+        assert_same(compiled(fn)(x), fn(x), rtol=6e-2, atol=6e-2)
 
 
 # ---- sizes ----

@@ -145,7 +145,19 @@ def test_a_broken_plugin_is_found_out(broken, plugin, check, words):
         ("wrong results", "compiler-nodes", "element 0 of result 0"),
         ("wrong results", "compiler-chains", "element 0 of"),
         ("an engine that is NULL", "compiler-nodes", "engine"),
-        ("takes anything", "compiler-unknown", "not in its list"),
+        ("takes anything", "compiler-unknown", "not in its list did not fail"),
+        (
+            "compile fails",
+            "compiler-unknown",
+            "returned: internal error; PLUG_UNSUPPORTED was wanted",
+        ),
+        ("several wrong schemas", "compiler-tables", "schema 1 is 'nonsense': it has no list"),
+        ("several wrong schemas", "compiler-tables", "schema 2 is '': "),
+        (
+            "several wrong schemas",
+            "compiler-tables",
+            "schema 3 is 'aten::relu(Tensor self) -> Tensor': it is in the list twice",
+        ),
         ("more than all is done", "compiler-progress", "says that 2 of it is done"),
         ("run fails", "compiler-nodes", "the unit has overheated"),
     ],
@@ -155,6 +167,83 @@ def test_a_broken_compiler_is_found_out(broken, monkeypatch, fault, check, words
     code, checks = checks_of(broken("odd_compiler"), "--only", check)
     state, reason = checks[check]
     assert code == 1 and state == "failed" and words in reason
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("list_schemas fails", "the list of schemas could not be had"),
+        ("a schema that is NULL", "the list of schemas could not be had"),
+        ("no run", "some of its three functions are missing"),
+    ],
+)
+def test_a_table_that_cannot_be_used_fails_one_check(broken, monkeypatch, fault, why):
+    monkeypatch.setenv("TORCHPLUG_ODD_COMPILER_FAULT", fault)
+    _, checks = checks_of(broken("odd_compiler"))
+    of_compilers = {name: checks[name] for name in checks if name.startswith("compiler-")}
+    assert of_compilers.pop("compiler-tables")[0] == "failed"
+    assert set(of_compilers.values()) == {("absent", why)}
+
+
+def test_devices_quotes_a_schema_that_has_no_name(broken, monkeypatch):
+    monkeypatch.setenv("TORCHPLUG_ODD_COMPILER_FAULT", "several wrong schemas")
+    command = [sys.executable, "-m", "torchplug", "devices", broken("odd_compiler")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    unused = [line.split(None, 1)[1] for line in done.stdout.splitlines() if " unused " in line]
+    assert unused == ["nonsense: it cannot be read", "'': it cannot be read"]
+
+
+LEFT_OUT = r"the rest left out after \d\.\d s: give a longer --timeout"
+
+
+@pytest.mark.parametrize(
+    ("check", "state", "words"),
+    [
+        ("nodes", "ok", "1 of 1 graphs compiled, "),
+        ("chains", "ok", "1 of 1 graphs compiled, "),
+        ("outputs", "absent", "the compiler declined all 1 graphs, "),
+        ("engines", "absent", "1 of 3 graphs compiled, "),
+        ("unknown", "ok", "1 of 4 graphs tried, "),
+        ("progress", "ok", "asked 1 times, and finished all the same, "),
+    ],
+)
+def test_of_a_slow_compiler_one_graph_is_tried(broken, monkeypatch, check, state, words):
+    monkeypatch.setenv("TORCHPLUG_ODD_COMPILER_FAULT", "slow")
+    check = f"compiler-{check}"
+    code, checks = checks_of(broken("odd_compiler"), "--only", check, "--timeout", 3)
+    assert code == 0 and checks[check][0] == state
+    assert re.fullmatch(re.escape(words) + LEFT_OUT, checks[check][1])
+
+
+def test_of_a_slow_compiler_one_weight_is_packed(broken, monkeypatch):
+    monkeypatch.setenv("TORCHPLUG_SIM_COMPILER", "whole")
+    monkeypatch.setenv("TORCHPLUG_SIM_COMPILE_SECONDS", "2")
+    _, checks = checks_of(broken("packs"), "--only", "compiler-pack", "--timeout", 11)
+    state, reason = checks["compiler-pack"]
+    assert state == "ok" and re.fullmatch("weights of aten::mul.Tensor, " + LEFT_OUT, reason)
+
+
+def test_a_compile_that_takes_longer_than_a_check_may_is_told_of_the_option(broken, monkeypatch):
+    monkeypatch.setenv("TORCHPLUG_ODD_COMPILER_FAULT", "slow")
+    _, checks = checks_of(broken("odd_compiler"), "--only", "compiler-threads", "--timeout", 1)
+    state, reason = checks["compiler-threads"]
+    assert state == "failed" and "compile of an engine; one that takes longer needs" in reason
+
+
+def test_packed_weights_are_tried_whatever_they_are_weights_of(broken, monkeypatch):
+    monkeypatch.setenv("TORCHPLUG_SIM_COMPILER", "whole")
+    code, checks = checks_of(broken("packs"), "--only", "compiler-pack")
+    assert code == 0
+    status, said = checks["compiler-pack"]
+    assert status == "ok" and "aten::mul.Tensor aten::mm aten::linear" in said
+
+
+@pytest.mark.parametrize("compiled", ["on", "whole"])
+def test_a_weight_that_was_packed_once_for_ever_is_found_out(broken, monkeypatch, compiled):
+    monkeypatch.setenv("TORCHPLUG_SIM_COMPILER", compiled)
+    monkeypatch.setenv("TORCHPLUG_PACKS_ONCE", "1")
+    code, checks = checks_of(broken("packs"), "--only", "compiler-pack")
+    assert code != 0 and "aten::mul.Tensor: element" in checks["compiler-pack"][1]
 
 
 def test_nothing_is_wrong_with_a_compiler_of_three_functions(broken):

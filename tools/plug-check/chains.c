@@ -8,19 +8,20 @@
 
 /* What the check says: how much of it the compiler took. */
 void say_how_many(void) {
-  static char none[96];
-  snprintf(none, sizeof none, "the compiler declined all %d graphs: nodes run one by one",
-           declined);
+  static char none[192];
+  const char *rest = what_was_left_out();
+  snprintf(none, sizeof none, "the compiler declined all %d graphs%s", declined,
+           *rest ? rest : ": nodes run one by one");
   if (compiled == 0) absent(declined ? none : "no schema that plug-check has graphs for");
-  remark("%d of %d graphs compiled", compiled, compiled + declined);
+  remark("%d of %d graphs compiled%s", compiled, compiled + declined, rest);
 }
 
 /* Functions that enlarge no error, so that a chain of them can be compared. */
 static const char *const tame[TAME] = {"aten::tanh", "aten::sigmoid", "aten::sin",
                                        "aten::cos",  "aten::relu",    "aten::neg",
                                        "aten::abs",  "aten::erf"};
-/* Where the schema of that name with so many arguments stands; -1: nowhere. */
-static int32_t find_op(const char *name, uint32_t arg_count) {
+
+int32_t find_op(const char *name, uint32_t arg_count) {
   struct schema schema;
   for (uint32_t op = 0; op < compiled_count; op++) {
     if (parse_schema(compiled_schemas[op], &schema) || strcmp(schema.name, name) != 0)
@@ -51,13 +52,19 @@ int32_t add_unary(struct graph *graph, int32_t op, int32_t of, int32_t ndim,
 /* aten::mul.Tensor, or -1. */
 int32_t find_product(void) { return find_op("aten::mul.Tensor", 2); }
 
-int32_t add_product(struct graph *graph, int32_t a, int32_t b, int32_t ndim,
-                    const int64_t *sizes) {
-  const int32_t op = find_product();
-  plug_node *node = add_graph_node(graph, op, compiled_schemas[op], 2, 1);
+int32_t add_binary(struct graph *graph, int32_t op, int32_t a, int32_t b, int32_t ndim,
+                   const int64_t *sizes) {
+  struct schema schema;
+  if (parse_schema(compiled_schemas[op], &schema)) fail("a schema was not found again");
+  plug_node *node = add_graph_node(graph, op, compiled_schemas[op], schema.arg_count, 1);
   *node_arg(graph, node, 0) = (plug_value){.tag = PLUG_VALUE_REF, .as.i = a};
   *node_arg(graph, node, 1) = (plug_value){.tag = PLUG_VALUE_REF, .as.i = b};
   return add_graph_result(graph, node, 0, PLUG_F32, ndim, sizes);
+}
+
+int32_t add_product(struct graph *graph, int32_t a, int32_t b, int32_t ndim,
+                    const int64_t *sizes) {
+  return add_binary(graph, find_product(), a, b, ndim, sizes);
 }
 
 struct chain need_chain(void) {
@@ -128,7 +135,8 @@ void run_row(const struct chain *chain, plug_engine engine, int32_t on, int64_t 
                                 .fn = compiler.run,
                                 .on = on,
                                 .input_count = 1,
-                                .count = count,
+                                .ndim = 1,
+                                .sizes = &count,
                                 .inputs = {x},
                                 .output = y};
   const plug_status status = run_plain(&run);

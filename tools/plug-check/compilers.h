@@ -39,10 +39,22 @@ extern const char *const *compiled_schemas;
 extern uint32_t compiled_count;
 extern int compiled, declined; /* graphs so far, for the check's note */
 
-/* Adopts the compiler and asks for its schemas; ends the check if there is none. */
+/* Adopts the compiler; ends the check if there is none. */
+void adopt_compiler(void);
+bool has_mandatory_functions(void);
+plug_status ask_for_schemas(void);
+/* All of it, for a check that is not about the table: one that cannot be used ends it. */
 void need_compiler(void);
 /* The same, with a device to run on. */
 void need_compiler_on_device(void);
+
+/* Whether there is time for another graph: a compiler may take seconds for each, and all
+** of them together get a sixth of the check's time. */
+bool has_time(void);
+/* Seconds after which has_time left graphs out; 0: never. */
+extern double left_out_after;
+/* ", the rest left out after ...", or "". */
+const char *what_was_left_out(void);
 
 /* What the host's progress answers, and what it was asked. */
 extern int32_t cancels;
@@ -72,14 +84,15 @@ bool run_engine(plug_engine engine, const struct engine_call *call,
 bool run_engine_in_all_ways(plug_engine engine, const struct engine_call *call,
                             enum variation variation);
 
-/* Rows of float32, for what call_with has no way for: weights that are packed, threads,
-** host memory. One tensor of `count` elements each. */
+/* Contiguous float32, for what call_with has no way for: weights that are packed,
+** threads, host memory. All tensors are of one shape. */
 struct plain_run {
   plug_engine engine;
   plug_kernel_fn fn;
   int32_t on; /* device or PLUG_HOST */
   uint32_t input_count;
-  int64_t count;
+  int32_t ndim; /* at most 2 */
+  const int64_t *sizes;
   const float *inputs[2]; /* NULL: an absent tensor */
   float *output;          /* NULL: none */
 };
@@ -104,7 +117,14 @@ int32_t add_unary(struct graph *graph, int32_t op, int32_t of, int32_t ndim,
                   const int64_t *sizes);
 int32_t add_chain(struct graph *graph, const struct chain *chain, int32_t from,
                   int32_t ndim, const int64_t *sizes);
-int32_t find_product(void); /* -1: the compiler does not list it */
+/* Where the schema of that name with so many arguments stands; -1: the compiler does not
+** list it. */
+int32_t find_op(const char *name, uint32_t arg_count);
+/* The value that it gives of two others, which it begins with; other arguments are
+ * absent. */
+int32_t add_binary(struct graph *graph, int32_t op, int32_t a, int32_t b, int32_t ndim,
+                   const int64_t *sizes);
+int32_t find_product(void); /* of elements */
 int32_t add_product(struct graph *graph, int32_t a, int32_t b, int32_t ndim,
                     const int64_t *sizes);
 /* A graph of one input and one output, contiguous, and a run of its engine. */

@@ -1,6 +1,7 @@
 /* Engines apart from their results: several of them, threads, cancelling, weights, disk.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +11,15 @@
 
 /* ---- several engines, threads, the host ---- */
 
+/* Ends the check if there is no time for it. */
+static plug_engine compile_in_time(const struct chain *chain, const int64_t sizes[2],
+                                   const char *what) {
+  static char text[128];
+  if (has_time()) return compile_graph(chain_graph(chain, 2, sizes, false), what);
+  snprintf(text, sizeof text, "%d of 3 graphs compiled%s", compiled, what_was_left_out());
+  absent(text);
+}
+
 static void several(void) {
   static const int64_t small[] = {3, 4}, large[] = {31, 33};
   static struct engine_call small_call, large_call;
@@ -17,9 +27,9 @@ static void several(void) {
   const struct chain chain = need_chain();
   set_chain_call(&small_call, &chain, 2, 3, 4);
   set_chain_call(&large_call, &chain, 2, 31, 33);
-  plug_engine one = compile_graph(chain_graph(&chain, 2, small, false), "an engine");
-  plug_engine two = compile_graph(chain_graph(&chain, 2, large, false), "a second one");
-  plug_engine same = compile_graph(chain_graph(&chain, 2, small, false), "one like it");
+  plug_engine one = compile_in_time(&chain, small, "an engine");
+  plug_engine two = compile_in_time(&chain, large, "a second one");
+  plug_engine same = compile_in_time(&chain, small, "one like it");
   if (one && two && same) {
     for (int i = 0; i < 2; i++) {
       run_engine(one, &small_call, PLAIN, LOOK_AT_VALUES);
@@ -102,21 +112,34 @@ static struct graph *odd_graph(int32_t op, const char *schema, plug_dtype dtype,
   return graph;
 }
 
+/* Whether there was time to see that it is declined. */
+static int declines(struct graph *graph, const char *what) {
+  char call[WORD];
+  if (!has_time()) {
+    free_graph(graph);
+    return 0;
+  }
+  snprintf(call, sizeof call, "compile of %s", what);
+  refused(compile_wrong(graph, what), call);
+  return 1;
+}
+
 static void unknown(void) {
-  const plug_value ref = {.tag = PLUG_VALUE_REF};
+  const plug_value ref = {.tag = PLUG_VALUE_REF}, odd = {.tag = 99};
+  int tried = 0;
   need_compiler();
-  refused(
-      compile_wrong(odd_graph(-1, "garbage::of(Tensor x) -> Tensor", PLUG_F32, ref), ""),
-      "compile of a node that is not in its list");
-  refused(compile_wrong(odd_graph(INT32_MAX, "garbage((", PLUG_F32, ref), ""),
-          "compile of a node behind its list");
+  tried += declines(odd_graph(-1, "garbage::of(Tensor x) -> Tensor", PLUG_F32, ref),
+                    "a node that is not in its list");
+  tried += declines(odd_graph(INT32_MAX, "garbage((", PLUG_F32, ref),
+                    "a node behind its list");
   const struct chain chain = need_chain();
   const int32_t op = chain.ops[0];
   const char *schema = compiled_schemas[op];
-  refused(compile_wrong(odd_graph(op, schema, PLUG_DTYPE(99, 32), ref), ""),
-          "compile of tensors of an unknown dtype");
-  refused(compile_wrong(odd_graph(op, schema, PLUG_F32, (plug_value){.tag = 99}), ""),
-          "compile of a node with an argument of an unknown tag");
+  tried += declines(odd_graph(op, schema, PLUG_DTYPE(99, 32), ref),
+                    "tensors of an unknown dtype");
+  tried += declines(odd_graph(op, schema, PLUG_F32, odd),
+                    "a node with an argument of an unknown tag");
+  if (left_out_after > 0) remark("%d of 4 graphs tried%s", tried, what_was_left_out());
 }
 
 /* ---- progress ---- */
@@ -136,14 +159,18 @@ static void progress(void) {
          "compile returned PLUG_TIMEOUT and never asked progress");
   if (progress_calls == 0)
     absent("compile never calls progress: users wait, and cannot stop it");
+  const char *stopped =
+      status == PLUG_TIMEOUT ? "and stopped when told to" : "and finished all the same";
+  if (!has_time()) {
+    remark("asked %d times, %s%s", progress_calls, stopped, what_was_left_out());
+    return;
+  }
   cancels = 0;
   plug_engine engine = compile_graph(chain_graph(&chain, 1, &size, false), "an engine");
   if (!engine) absent("the compiler declined the graph");
   run_row(&chain, engine, device, ROW, 1);
   destroy_engine(engine);
-  remark(
-      "asked %d times, %s", progress_calls,
-      status == PLUG_TIMEOUT ? "and stopped when told to" : "and finished all the same");
+  remark("asked %d times, %s", progress_calls, stopped);
 }
 
 /* ---- info, packed weights ---- */
@@ -172,25 +199,27 @@ static void info_of_engine(void) {
   destroy_engine(engine);
 }
 
-/* y = x * w, of which the run is given garbage for w. */
-static void pack(void) {
-  static const int64_t size = ROW;
-  static float x[ROW], w[ROW], y[ROW], garbage[ROW];
-  need_compiler_on_device();
-  if (!compiler.engine_pack) absent("no engine_pack: weights are arguments like others");
-  if (find_product() < 0) absent("no aten::mul.Tensor to multiply by a weight with");
-  struct graph *graph = new_graph();
-  const int32_t in = add_graph_input(graph, PLUG_F32, 1, &size, NULL, 0);
-  const int32_t by = add_graph_input(graph, PLUG_F32, 1, &size, NULL, PLUG_GRAPH_WEIGHT);
-  add_graph_output(graph, add_product(graph, in, by, 1, &size), NULL, -1);
-  plug_engine engine = compile_graph(graph, "an engine with a weight");
-  if (!engine) absent("the compiler declined the graph");
-  plug_engine_info about = {.size = sizeof about};
-  ok(compiler.engine_info(device, engine, &about), "engine_info");
-  if (!about.packed || !about.packed[1]) absent("the weight of a product is not packed");
-  for (int round = 1; round < 3; round++) { /* and again, when it has changed */
-    for (int i = 0; i < ROW; i++) {
-      x[i] = (float)(i % 100);
+/* y = x * w, of elements or of matrices with SIDE rows and columns. */
+enum { SIDE = 16, MOST_ELEMENTS = SIDE * SIDE };
+
+static double product_of(const char *name, const float *x, const float *w, int i) {
+  double sum = 0;
+  if (!strcmp(name, "aten::mul.Tensor")) return (double)x[i] * (double)w[i];
+  for (int k = 0; k < SIDE; k++)
+    sum += (double)x[i / SIDE * SIDE + k] * (double)(strcmp(name, "aten::linear")
+                                                         ? w[k * SIDE + i % SIDE]
+                                                         : w[i % SIDE * SIDE + k]);
+  return sum;
+}
+
+/* Packs the weight, twice with another one, and gives runs garbage for what is packed. */
+static void run_packed(const char *name, plug_engine engine, const uint8_t packed[2]) {
+  static const int64_t sizes[] = {SIDE, SIDE};
+  static float x[MOST_ELEMENTS], w[MOST_ELEMENTS], y[MOST_ELEMENTS],
+      garbage[MOST_ELEMENTS];
+  for (int round = 1; round < 3; round++) {
+    for (int i = 0; i < MOST_ELEMENTS; i++) {
+      x[i] = (float)(i % 11);
       w[i] = (float)(i % 7 * round);
       garbage[i] = NAN;
     }
@@ -198,20 +227,59 @@ static void pack(void) {
                             .fn = compiler.engine_pack,
                             .on = device,
                             .input_count = 2,
-                            .count = ROW,
-                            .inputs = {about.packed[0] ? x : NULL, w}};
+                            .ndim = 2,
+                            .sizes = sizes,
+                            .inputs = {packed[0] ? x : NULL, w}};
     doing("engine_pack");
     ok(run_plain(&run), "engine_pack");
     run.fn = compiler.run;
-    run.inputs[0] = about.packed[0] ? garbage : x;
+    run.inputs[0] = packed[0] ? garbage : x;
     run.inputs[1] = garbage;
     run.output = y;
     ok(run_plain(&run), "run");
-    for (int i = 0; i < ROW; i++)
-      expect(y[i] == x[i] * w[i], "element %d is %g, not %g", i, (double)y[i],
-             (double)(x[i] * w[i]));
+    for (int i = 0; i < MOST_ELEMENTS; i++) {
+      const double want = product_of(name, x, w, i);
+      expect((double)y[i] == want, "%s: element %d is %g, not %g", name, i, (double)y[i],
+             want);
+    }
   }
+}
+
+/* Whether its weight is packed. */
+static bool pack_weight_of(const char *name, uint32_t arg_count) {
+  static const int64_t sizes[] = {SIDE, SIDE};
+  const int32_t op = find_op(name, arg_count);
+  if (op < 0 || !has_time()) return false;
+  struct graph *graph = new_graph();
+  const int32_t x = add_graph_input(graph, PLUG_F32, 2, sizes, NULL, 0);
+  const int32_t w = add_graph_input(graph, PLUG_F32, 2, sizes, NULL, PLUG_GRAPH_WEIGHT);
+  add_graph_output(graph, add_binary(graph, op, x, w, 2, sizes), NULL, -1);
+  plug_engine engine = compile_graph(graph, "an engine with a weight");
+  if (!engine) return false;
+  plug_engine_info about = {.size = sizeof about};
+  ok(compiler.engine_info(device, engine, &about), "engine_info");
+  const bool is_packed = about.packed && about.packed[1];
+  if (is_packed) run_packed(name, engine, about.packed);
   destroy_engine(engine);
+  return is_packed;
+}
+
+static void pack(void) {
+  need_compiler_on_device();
+  if (!compiler.engine_pack) absent("no engine_pack: weights are arguments like others");
+  const bool of_elements = pack_weight_of("aten::mul.Tensor", 2);
+  const bool of_matrices = pack_weight_of("aten::mm", 2);
+  const bool of_layers = pack_weight_of("aten::linear", 3);
+  if (!of_elements && !of_matrices && !of_layers) {
+    static char none[192];
+    snprintf(none, sizeof none,
+             "no weight of aten::mul.Tensor, aten::mm or aten::linear is packed%s",
+             what_was_left_out());
+    absent(none);
+  }
+  remark("weights of%s%s%s%s", of_elements ? " aten::mul.Tensor" : "",
+         of_matrices ? " aten::mm" : "", of_layers ? " aten::linear" : "",
+         what_was_left_out());
 }
 
 /* ---- engines on disk ---- */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "compilers.h"
 
@@ -12,18 +13,67 @@ int compiled, declined;
 int32_t cancels;
 int progress_calls;
 
-void need_compiler(void) {
+double left_out_after;
+
+/* ---- time ---- */
+
+static struct timespec begin;
+
+static double seconds_passed(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)(now.tv_sec - begin.tv_sec) +
+         (double)(now.tv_nsec - begin.tv_nsec) / 1e9;
+}
+
+bool has_time(void) {
+  const double passed = seconds_passed();
+  if (passed * 6 < time_limit) return true;
+  if (left_out_after == 0) left_out_after = passed;
+  return false;
+}
+
+const char *what_was_left_out(void) {
+  static char text[96];
+  if (left_out_after > 0)
+    snprintf(text, sizeof text,
+             ", the rest left out after %.1f s: give a longer --timeout", left_out_after);
+  return text;
+}
+
+/* ---- the compiler ---- */
+
+void adopt_compiler(void) {
   if (!module.compiler) absent("no compiler: operators run one by one");
   adopt(&compiler, sizeof compiler, module.compiler, module.compiler->size);
-  expect(compiler.compile && compiler.run && compiler.engine_destroy,
-         "plug_compiler lacks some of compile, run and engine_destroy");
+}
+
+bool has_mandatory_functions(void) {
+  return compiler.compile && compiler.run && compiler.engine_destroy;
+}
+
+plug_status ask_for_schemas(void) {
   compiled_schemas = compiler.schemas;
   compiled_count = compiler.schemas ? compiler.schema_count : 0;
-  if (!compiler.list_schemas) return;
+  if (!compiler.list_schemas) return PLUG_OK;
   doing("list_schemas");
-  ok(compiler.list_schemas(module.runtime ? device : PLUG_HOST, &compiled_schemas,
-                           &compiled_count),
-     "list_schemas");
+  return compiler.list_schemas(module.runtime ? device : PLUG_HOST, &compiled_schemas,
+                               &compiled_count);
+}
+
+static bool has_schemas(void) {
+  if (ask_for_schemas() != PLUG_OK) return false;
+  if (compiled_count > 0 && !compiled_schemas) return false;
+  for (uint32_t i = 0; i < compiled_count; i++)
+    if (!compiled_schemas[i]) return false;
+  return true;
+}
+
+void need_compiler(void) {
+  adopt_compiler();
+  if (!has_mandatory_functions()) absent("some of its three functions are missing");
+  if (!has_schemas()) absent("the list of schemas could not be had");
+  clock_gettime(CLOCK_MONOTONIC, &begin);
 }
 
 void need_compiler_on_device(void) {
@@ -43,6 +93,7 @@ static int32_t progress(const plug_compile *wish, double done) {
 static plug_status compile_on(int32_t on, struct graph *graph, const char *what,
                               plug_engine *engine) {
   static const char *const options[] = {NULL};
+  char said[WORD + 96];
   plug_compile *wish = malloc(sizeof *wish); /* overwritten behind the call, as graphs */
   if (!wish) fail("there is no memory left");
   *wish = (plug_compile){.size = sizeof *wish,
@@ -50,7 +101,9 @@ static plug_status compile_on(int32_t on, struct graph *graph, const char *what,
                          .graph = graph_of(graph),
                          .options = options,
                          .progress = progress};
-  doing(what);
+  snprintf(said, sizeof said, "compile of %s; one that takes longer needs --timeout",
+           what);
+  doing(said);
   const plug_status status = compiler.compile(wish, engine);
   memset(wish, 0xdd, sizeof *wish);
   free(wish);
@@ -173,18 +226,20 @@ static void take_row(int32_t on, void *base, float *to, int64_t count) {
 }
 
 plug_status run_plain(const struct plain_run *run) {
-  static const int64_t one = 1;
+  const bool is_matrix = run->ndim == 2;
+  const int64_t count = run->sizes[0] * (is_matrix ? run->sizes[1] : 1);
+  const int64_t strides[] = {is_matrix ? run->sizes[1] : 1, 1};
   plug_tensor tensors[3];
   plug_value args[2], result = {.tag = PLUG_VALUE_TENSOR, .count = 1};
   for (uint32_t i = 0; i < 3; i++) {
     const float *from = i < run->input_count ? run->inputs[i] : NULL;
     const bool is_there = i == 2 ? run->output != NULL : from != NULL;
-    void *base = is_there ? make_row(run->on, from, run->count) : NULL;
+    void *base = is_there ? make_row(run->on, from, count) : NULL;
     tensors[i] = (plug_tensor){.mem = {base, 0, run->on, 0},
                                .dtype = PLUG_F32,
-                               .ndim = is_there ? 1 : -1,
-                               .sizes = &run->count,
-                               .strides = &one};
+                               .ndim = is_there ? run->ndim : -1,
+                               .sizes = run->sizes,
+                               .strides = strides};
     if (i < 2)
       args[i] =
           (plug_value){.tag = PLUG_VALUE_TENSOR, .count = 1, .as.tensors = &tensors[i]};
@@ -204,6 +259,6 @@ plug_status run_plain(const struct plain_run *run) {
   const plug_status status = run->fn(&call);
   for (uint32_t i = 0; i < 3; i++)
     if (tensors[i].mem.base)
-      take_row(run->on, tensors[i].mem.base, i == 2 ? run->output : NULL, run->count);
+      take_row(run->on, tensors[i].mem.base, i == 2 ? run->output : NULL, count);
   return status;
 }

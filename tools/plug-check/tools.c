@@ -79,8 +79,11 @@ void ok(plug_status status, const char *call) {
 
 void refused(plug_status status, const char *call) {
   well_formed(status, call);
+  expect(status >= PLUG_UNSUPPORTED, "%s did not fail, but returned: %s", call,
+         status_text(status));
   expect(status == PLUG_UNSUPPORTED || status == PLUG_INVALID,
-         "%s did not fail, but returned: %s", call, status_text(status));
+         "%s returned: %s; PLUG_UNSUPPORTED was wanted, or PLUG_INVALID with a sentence",
+         call, status_text(status));
 }
 
 /* ---- what is there ---- */

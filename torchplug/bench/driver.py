@@ -68,7 +68,7 @@ def measure(
 
 def batches_of(groups: list[rows.Group]) -> list[list[rows.Group]]:
     """What a process measures: one with one thread, one with all, and one that compiles, which others are not to notice."""
-    compiling = [group for group in groups if group.kind in rows.OF_COMPILERS]
+    compiling = [group for group in groups if group.kind in rows.COMPILING]
     others = [group for group in groups if group not in compiling]
     with_all_threads = [group for group in others if group.kind in rows.DEFAULT_THREADS]
     with_one = [group for group in others if group not in with_all_threads]

@@ -106,6 +106,17 @@ DECODE = Group(
     ("8 heads of 64",),
     against="1 MiB",
 )
+INDUCTOR = Group(
+    "inductor",
+    "model compiled by Inductor",
+    "inductor",
+    tuple(
+        f"{kind}, {model}"
+        for model in ("small transformer", "2 x 768 transformer")
+        for kind in ("inference", "training step")
+    ),
+    against="Inductor on the CPU",
+)
 DISK = Group(
     "disk",
     "engines of a second process over compiling them",
@@ -144,14 +155,17 @@ GROUPS = (
     FUSED_ALL,
     ENGINE,
     DECODE,
+    INDUCTOR,
     DISK,
     IMPORT,
 )
 
-DEFAULT_THREADS = ("cast", "large", "staging", "fused-all")
+DEFAULT_THREADS = ("cast", "large", "staging", "fused-all", "inductor")
 """Kinds that are measured with PyTorch's default number of threads; all others with one."""
 OF_COMPILERS = ("fused", "fused-all", "engine", "decode", "disk")
 """Kinds that need a plugin with a compiler."""
+COMPILING = (*OF_COMPILERS, "inductor")
+"""Kinds that compile something."""
 
 
 def key(group: Group, call: str) -> str:

@@ -49,23 +49,33 @@ def timed(place: torch.device) -> Clock:
     return until_done(work, place, STEPS)
 
 
-def step_of(sizes: Model, place: torch.device) -> Callable[[], None]:
-    """A language model of the usual parts, and AdamW."""
+def model_of(sizes: Model, place: torch.device) -> nn.Module:
+    """A language model of the usual parts."""
     torch.manual_seed(0)
     width = sizes.width
     layer = nn.TransformerEncoderLayer(width, sizes.heads, 4 * width, dropout=0.0, batch_first=True)
-    model = nn.Sequential(
+    return nn.Sequential(
         nn.Embedding(sizes.vocabulary, width),
         nn.TransformerEncoder(layer, sizes.layers),
         nn.Linear(width, sizes.vocabulary),
     ).to(place)
+
+
+def step_of(
+    sizes: Model,
+    place: torch.device,
+    prepare: Callable[[nn.Module], Callable[..., torch.Tensor]] = lambda model: model,
+) -> Callable[[], None]:
+    """With AdamW. What `prepare` makes of the model is called."""
+    model = model_of(sizes, place)
+    called = prepare(model)
     optimizer = torch.optim.AdamW(model.parameters())
     tokens = torch.randint(sizes.vocabulary, (sizes.batch, sizes.length + 1)).to(place)
     inputs, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].flatten()
 
     def step() -> None:
         optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(inputs).flatten(0, 1), targets)
+        loss = nn.functional.cross_entropy(called(inputs).flatten(0, 1), targets)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 

@@ -20,6 +20,7 @@ from torchplug.bench import (
     engines,
     graphs,
     idle,
+    inductor,
     large,
     rows,
     shapes,
@@ -50,6 +51,7 @@ KINDS: dict[str, Measure] = {
     "fused-all": engines.measure_all_threads,
     "engine": engines.measure_call,
     "decode": engines.measure_decode,
+    "inductor": inductor.measure,
     "disk": disk.measure,
 }
 OF_OPERATORS = ("call", "burst", "pair", "shapes", "chain")
@@ -110,6 +112,8 @@ def reason_to_leave_out(kind: str, place: torch.device) -> str:
         return "the device does not stage it"
     if kind in rows.OF_COMPILERS and not torchplug._C.has_compiler(place.index):
         return "the plugin has no compiler"
+    if kind == "inductor" and not torchplug._C.can_launch_generated(place.index):
+        return "the host has no view of its memory"
     if kind == "disk" and not torchplug._C.describe_compiler(place.index)["saves"]:
         return "the plugin saves no engines"
     return ""

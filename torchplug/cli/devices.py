@@ -157,7 +157,8 @@ def operators_text(operators: list[dict[str, Any]]) -> str:
 
 
 def operator_of(schema: str) -> str:
-    return schema.partition("(")[0].removeprefix("aten::")
+    """Its name; of a text that has none, all of it in quotes."""
+    return schema.partition("(")[0].removeprefix("aten::") or repr(schema)
 
 
 def shorten(words: list[str], most: int = 12) -> str:

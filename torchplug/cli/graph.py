@@ -14,6 +14,8 @@ from torchplug import _plugins, _settings
 from torchplug.cli import output
 
 if TYPE_CHECKING:
+    import torch
+
     from torchplug.dump.sheet import Sheet
 
 NAME = "graph"
@@ -49,11 +51,12 @@ def dump(args: argparse.Namespace) -> None:
     from torchplug.dump import text
 
     if text.is_text(args.file):
+        canonical = text.canonical(args.file)
         if args.svg or args.json:
             raise ValueError(
                 f"{args.file} is the text form of a graph; --svg and --json are for exported programs."
             )
-        sys.stdout.write(text.canonical(args.file))
+        sys.stdout.write(canonical)
         return
     sheet = read(args.file, args.device)
     if args.svg:
@@ -67,6 +70,17 @@ def dump(args: argparse.Namespace) -> None:
 
 def read(file: str, wish: str | None) -> Sheet:
     """On the device that is wished for, or the default one."""
+    device = device_for(wish)
+    from torchplug.dump import exported
+
+    with output.looking(f"Tracing {file}"):
+        sheet = exported.read(file, device)
+    sheet.title = Path(file).name
+    return sheet
+
+
+def device_for(wish: str | None) -> torch.device:
+    """The device that is wished for, or the default one. ValueError if it has no compiler."""
     if wish is not None:
         _plugins.find(wish, _plugins.installed_plugins())
         os.environ[_settings.DEVICE] = wish
@@ -78,19 +92,14 @@ def read(file: str, wish: str | None) -> Sheet:
     name = torch._C._get_privateuse1_backend_name()
     if name == "privateuseone":
         raise ValueError(
-            "There is no device to show it for. Set TORCHPLUG_DEVICE, or give --device."
+            "There is no device to compile for. Set TORCHPLUG_DEVICE, or give --device."
         )
     if not _C.has_compiler(0):
         raise ValueError(
             f"Device {name} has no compiler (plug_module.compiler), so a graph has no engines there. "
             "Choose another with --device."
         )
-    from torchplug.dump import exported
-
-    with output.looking(f"Tracing {file}"):
-        sheet = exported.read(file, torch.device(name, 0))
-    sheet.title = Path(file).name
-    return sheet
+    return torch.device(name, 0)
 
 
 def show(sheet: Sheet, *, as_json: bool) -> None:

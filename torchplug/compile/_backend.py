@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -57,18 +58,15 @@ def backend(
 
 
 def device_of(inputs: Sequence[Any]) -> torch.device:
-    """The one device of torchplug's that the inputs are on."""
+    """The device of torchplug's that most of the inputs are on; what is elsewhere runs one by one."""
     accelerator = torch.accelerator.current_accelerator()
     name = accelerator.type if accelerator is not None else "cpu"
-    found = {x.device for x in inputs if isinstance(x, torch.Tensor) and x.device.type == name}
+    found = Counter(
+        x.device for x in inputs if isinstance(x, torch.Tensor) and x.device.type == name
+    )
     if not found:
         return torch.device(name, torch.accelerator.current_device_index())
-    if len(found) > 1:
-        names = ", ".join(sorted(map(str, found)))
-        raise RuntimeError(
-            f"torch.compile's backend torchplug was given tensors on {names}. Put the model and its inputs on one device."
-        )
-    return found.pop()
+    return found.most_common(1)[0][0]
 
 
 def _compile(
@@ -123,7 +121,7 @@ def _replayed(
     module: fx.GraphModule, options: Options, device: torch.device, kind: str, weights: set[int]
 ) -> _capture.Calls | None:
     """How calls of the program can be replayed; None, with a warning, if they cannot."""
-    if why := _capture.why_not(module):
+    if why := _capture.why_not(module, device):
         _capture.refuse(why)
         return None
     written = _capture.written(module)

@@ -9,7 +9,6 @@ somebody has that, calls run without the capture.
 from __future__ import annotations
 
 import threading
-import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchplug import _devices, _graphs, _streams
-from torchplug.compile import _freeze, _graph, _random
+from torchplug.compile import _freeze, _graph, _random, _warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,15 +24,25 @@ if TYPE_CHECKING:
     from torch import fx
 
 
-def why_not(module: fx.GraphModule) -> str:
+def why_not(module: fx.GraphModule, device: torch.device) -> str:
     """Why no call of the program may be replayed; "": one may be tried."""
     for node in module.graph.nodes:
         value = node.meta.get("val")
         if node.target in _random.FUNCTIONS:
             return "it draws the random numbers of an earlier call again"
         if isinstance(value, torch.Tensor) and value.device.type == "cpu":
-            return f"{node.name!r} is on the CPU, and a replay would not see what it holds then"
+            return f"{_named(node)} is on the CPU, and a replay would not see what it holds then"
+        if isinstance(value, torch.Tensor) and value.device not in (device, torch.device("meta")):
+            return f"{_named(node)} is on {value.device}, and a capture is of {device} alone"
     return ""
+
+
+def _named(node: fx.Node) -> str:
+    """An input or an operator's result, as the user knows it."""
+    place = _graph.source_of(node)
+    if node.op == "placeholder":
+        return "an input"
+    return f"what {node.target} gives" + (f" ({place})" if place else "")
 
 
 def written(module: fx.GraphModule) -> set[int]:
@@ -64,6 +73,8 @@ class Calls:
     """How many results are the caller's; the others are kept for the backward. None: all."""
     most: int
     """Captures at a time."""
+    asked: str = "Option 'capture'"
+    """What has no effect on what cannot be captured."""
 
 
 class Captured:
@@ -112,14 +123,12 @@ class Captured:
             return Replay(self._run, args, self._calls)
         except RuntimeError as error:
             self._is_refused = True
-            refuse(str(error).splitlines()[0])
+            refuse(str(error).splitlines()[0], self._calls.asked)
             return None
 
 
-def refuse(why: str) -> None:
-    warnings.warn(
-        f"Option 'capture' has no effect on a graph that cannot be captured: {why}", stacklevel=2
-    )
+def refuse(why: str, asked: str = Calls.asked) -> None:
+    _warnings.warn(f"{asked} has no effect on a graph that cannot be captured: {why}")
 
 
 class Replay:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
 
-from torchplug.compile import _graph, _random
+from torchplug.compile import _exact, _graph, _random, _warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +24,22 @@ TOLERANCES = {
     torch.complex64: 1e-4,
     torch.float16: 1e-2,
     torch.bfloat16: 5e-2,
+}
+
+
+NOISE = {dtype: allowed / 10 for dtype, allowed in TOLERANCES.items()}
+"""By how much operators may be off through rounding, of what they give."""
+FARTHER = 4
+"""How many times as far from exact results as those of operators that are off by chance."""
+
+
+UNWRITTEN = {
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "empty_permuted",
+    "new_empty",
+    "new_empty_strided",
 }
 
 
@@ -57,12 +73,9 @@ def difference(actual: torch.Tensor, expected: torch.Tensor) -> Difference | Non
             wrong.to(torch.float64) if e.dtype == torch.bool else (a.double() - e.double()).abs()
         )
     else:
-        wide = torch.complex128 if e.dtype.is_complex else torch.float64
-        x, y = a.to(wide), e.to(wide)
-        known = y[y.isfinite()].abs()
-        usual = known.mean() if known.numel() else torch.zeros((), dtype=torch.float64)
+        x, y = _exact.widened(a), _exact.widened(e)
         amount = (x - y).abs()
-        near = y.isfinite() & (amount <= tolerance * (y.abs() + usual))
+        near = y.isfinite() & (amount <= tolerance * (y.abs() + _exact.usual_of(y)))
         wrong = ~(near | (x == y) | (x.isnan() & y.isnan()))
     if not wrong.any():
         return None
@@ -86,33 +99,26 @@ class Checker:
         group: Group,
         nodes: dict[int, fx.Node],
         make_group: Callable[[list[int]], Group],
-        values: Callable[..., dict[fx.Node, Any]],
+        one_by_one: fx.GraphModule,
+        results: list[fx.Node],
     ) -> None:
-        """`nodes`: by their numbers in the graph that `make_group` takes nodes of; `values`: of all nodes of the group, given its
-        inputs and numbers."""
+        """`nodes`: by their numbers in the graph that `make_group` takes nodes of; `one_by_one`: gives these results of nodes, all that
+        there are, for the group's inputs and numbers."""
         self.device = device
         self.group = group
         self.nodes = nodes
         self.make_group = make_group
-        self.values = values
+        self.one_by_one = one_by_one
+        self.results = results
         self.drawn = _drawn(group.nodes)
         self.is_told = False
-
-    def reference(
-        self, inputs: Sequence[torch.Tensor], numbers: Sequence[int]
-    ) -> dict[fx.Node, Any]:
-        """The values of all nodes. Who draws random numbers next draws those that he would have drawn."""
-        if not self.drawn:
-            return self.values(*inputs, *numbers)
-        with _random.kept(self.device):
-            return self.values(*inputs, *numbers)
 
     def compare(
         self, inputs: list[torch.Tensor], numbers: Sequence[int], outputs: Sequence[torch.Tensor]
     ) -> None:
         """Raises a sentence about the first node that differs. `inputs`: as they were before the engine ran."""
         self._tell()
-        expected = self.reference(inputs, numbers)
+        expected = Expected(self, inputs, numbers)
         found = self._differs(self.group.outputs, outputs, expected)
         if found is None:
             return
@@ -136,7 +142,7 @@ class Checker:
         nodes: list[int],
         inputs: list[torch.Tensor],
         numbers: Sequence[int],
-        expected: dict[fx.Node, Any],
+        expected: Expected,
     ) -> Difference | None:
         group = self.make_group(nodes)
         if not group.outputs:
@@ -150,13 +156,13 @@ class Checker:
         return None if outputs is None else self._differs(group.outputs, outputs, expected)
 
     def _differs(
-        self,
-        nodes: Sequence[fx.Node],
-        outputs: Sequence[torch.Tensor],
-        expected: dict[fx.Node, Any],
+        self, nodes: Sequence[fx.Node], outputs: Sequence[torch.Tensor], expected: Expected
     ) -> Difference | None:
         for node, output in zip(nodes, outputs, strict=True):
-            if node not in self.drawn and (found := difference(output, expected[node])) is not None:
+            if node in self.drawn or _is_unwritten(node):
+                continue
+            found = difference(output, expected.values[node])
+            if found is not None and not expected.is_rounding(node, output):
                 return found
         return None
 
@@ -165,10 +171,56 @@ class Checker:
         if first is None or self.is_told:
             return
         self.is_told = True
-        warnings.warn(
-            f"Option 'check': {_name(first)} draws random numbers, so what depends on it is not compared.",
-            stacklevel=2,
+        _warnings.warn(
+            f"Option 'check': {_name(first)} draws random numbers, so what depends on it is not compared."
         )
+
+
+class Expected:
+    """What the nodes of a group give, one by one, in one call."""
+
+    def __init__(
+        self, checker: Checker, inputs: Sequence[torch.Tensor], numbers: Sequence[int]
+    ) -> None:
+        self._checker = checker
+        self._given = [*inputs, *numbers]
+        self.values = self._named(self._run())
+
+    def _run(self) -> Sequence[Any]:
+        """Who draws random numbers next draws those that he would have drawn."""
+        if not self._checker.drawn:
+            return self._checker.one_by_one.forward(*self._given)  # type: ignore[no-any-return]
+        with _random.kept(self._checker.device):
+            return self._checker.one_by_one.forward(*self._given)  # type: ignore[no-any-return]
+
+    def _named(self, results: Sequence[Any]) -> dict[fx.Node, Any]:
+        return dict(zip(self._checker.results, results, strict=True))
+
+    @functools.cached_property
+    def exact(self) -> dict[fx.Node, Any]:
+        """The same in float64; nothing if the CPU cannot do it."""
+        results = _exact.run(self._checker.one_by_one, self._given)
+        return {} if results is None else self._named(results)
+
+    @functools.cached_property
+    def rounded(self) -> dict[fx.Node, Any]:
+        """The same with operators that are a little off."""
+        return self._named(_exact.run(self._checker.one_by_one, self._given, NOISE) or [])
+
+    def is_rounding(self, node: fx.Node, output: torch.Tensor) -> bool:
+        """Whether operators that are a little off give something as far from exact results."""
+        exact = self.exact.get(node)
+        if exact is None or not (exact.is_floating_point() or exact.is_complex()):
+            return False
+        found = _exact.widened(output.detach())
+        return distance(found, exact) <= FARTHER * distance(self.rounded[node], exact)
+
+
+def distance(actual: torch.Tensor, exact: torch.Tensor) -> float:
+    """Infinite where one of them is not finite, and the other is something else."""
+    same = (actual == exact) | (actual.isnan() & exact.isnan())
+    apart = (actual - exact).abs().nan_to_num(torch.inf, torch.inf)
+    return float(torch.where(same, 0.0, apart).max()) if apart.numel() else 0.0
 
 
 def _drawn(nodes: Sequence[fx.Node]) -> set[fx.Node]:
@@ -179,6 +231,13 @@ def _drawn(nodes: Sequence[fx.Node]) -> set[fx.Node]:
         if torch.Tag.nondeterministic_seeded in tags or not found.isdisjoint(node.all_input_nodes):
             found |= {node, *_graph.items_of(node)}
     return found
+
+
+def _is_unwritten(node: fx.Node) -> bool:
+    """Whether it is memory that nobody has written."""
+    source, _ = _graph.views_of(node)
+    target = source.target
+    return isinstance(target, torch._ops.OpOverload) and target._opname in UNWRITTEN
 
 
 def _name(node: fx.Node) -> str:

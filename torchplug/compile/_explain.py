@@ -37,8 +37,8 @@ class GraphReport:
 
     @property
     def share(self) -> float:
-        """Of the nodes, how many are in groups."""
-        inside = sum(group.nodes for group in self.groups)
+        """Of the nodes, how many are in groups that the compiler has not declined."""
+        inside = sum(group.nodes for group in self.groups if group.engines or not group.declined)
         return inside / self.nodes if self.nodes else 1.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,7 +31,10 @@ ITEM = torch.ops.aten._local_scalar_dense.default
 # A view whose schema does not say so: of what nobody else looks at.
 UNSAFE_VIEW = torch.ops.aten._unsafe_view.default
 # Traces of them take operands of several dtypes, kernels do not.
+DIFFERENCES = {"sub", "rsub"}
 PRODUCTS = {"mm", "addmm", "mv", "addmv", "linear", "_addmm_activation"}
+# Dynamo's name of the model in the frame that it was called in.
+LOCAL = re.compile(r"^[LG]\['[^']*'\]\.?")
 # Stands for what is no tensor of the device, or has a size that is known only when the program runs.
 UNKNOWN = (torch.int64, [0], [1])
 
@@ -212,17 +216,17 @@ class Builder:
         name = name_of(node.target)
         if self.options.is_eager(name):
             raise NotForCompilers("the option 'eager' names it")
+        if not all(value is None or is_device_tensor(value, self.device) for value in results):
+            raise NotForCompilers("its results are not all tensors of the device")
         bound = self.operators.get(name)
         if bound is None:
             raise NotForCompilers("the compiler does not list it")
-        if not all(value is None or is_device_tensor(value, self.device) for value in results):
-            raise NotForCompilers("its results are not all tensors of the device")
         has_gaps = any(_numbers.has_gaps(value) for value in results if value is not None)
         if has_gaps and not is_view(node) and shows_layout(node):
             raise NotForCompilers("its results are to have gaps between their elements")
         self._used = set()
-        if _mixes_dtypes(node):
-            raise NotForCompilers("its operands are of several dtypes, which it refuses")
+        if refuses_operands(node):
+            raise NotForCompilers("it refuses operands of these dtypes")
         args = self._bound_arguments(node, bound)
         types = [None if value is None else self._type(value) for value in results]
         values = {self.built.value_of.get(one) for one in node.all_input_nodes}
@@ -248,18 +252,33 @@ class Builder:
     def _add_opaque(self, node: fx.Node, results: list[Any], why: str) -> None:
         """One that is only to run at its time: after all that it depends on."""
         refs = sorted({self.built.value_of[one] for one in self._dependencies(node)})
-        count = len(results)
-        schema = "torchplug::opaque(Tensor[] xs) -> " + (
-            "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
-        )
         types = [self._opaque_type(value) for value in results]
-        numbers = self.built.graph.add_node(schema, -1, [("refs", refs)], types, source_of(node))
+        said = None if any(kind is UNKNOWN for kind in types) else self._unlisted(node, refs)
+        schema, args = said or _opaque(refs, len(results))
+        numbers = self.built.graph.add_node(schema, -1, args, types, source_of(node))
         known = self._known_to(refs) | _numbers_in(results)
         self._unknown |= {
             number for number, kind in zip(numbers, types, strict=True) if kind is UNKNOWN
         }
         self._known_with |= dict.fromkeys(numbers, known)
         self._keep(node, numbers, False, False, why)
+
+    def _unlisted(self, node: fx.Node, refs: list[int]) -> tuple[str, list[Any]] | None:
+        """Its schema and arguments, for a plugin that groups nodes itself; None if they do not say all that it depends on."""
+        target = node.target
+        if not isinstance(target, torch._ops.OpOverload) or target._schema.is_mutable:
+            return None
+        if any(str(one.type) != "Tensor" for one in target._schema.returns):
+            return None
+        kinds = [argument.type for argument in target._schema.arguments]
+        try:
+            args = [
+                self._encode(given, kind)
+                for given, kind in zip(_normalized(node), kinds, strict=True)
+            ]
+        except NotForCompilers:
+            return None
+        return (str(target._schema), args) if _refs_in(args) == set(refs) else None
 
     def _known_to(self, needed: Iterable[int | None]) -> set[sympy.Symbol]:
         """Sizes that are known to a node which needs these values."""
@@ -340,7 +359,8 @@ class Builder:
         if isinstance(value, torch.layout) and value is torch.strided:
             return ("layout", 0)
         if isinstance(value, torch.device):
-            return ("device", value.index if value == self.device else -1)
+            is_own = value.type == self.device.type and value.index in (None, self.device.index)
+            return ("device", self.device.index if is_own else -1)
         raise NotForCompilers(f"plug.h has no form for {value!r}")
 
     def _encode_list(self, items: list[Any], kind: Any) -> tuple[str, Any]:
@@ -478,12 +498,36 @@ def computes(node: fx.Node) -> bool:
     return node.target is ITEM or any(isinstance(one, torch.Tensor) for one in values)
 
 
-def _mixes_dtypes(node: fx.Node) -> bool:
-    """Whether the operator itself is to say that it takes no such operands."""
+def _opaque(refs: list[int], results: int) -> tuple[str, list[Any]]:
+    """A node of which no more is said than what it waits for."""
+    returns = "Tensor" if results == 1 else f"({', '.join(['Tensor'] * results)})"
+    return f"torchplug::opaque(Tensor[] xs) -> {returns}", [("refs", refs)]
+
+
+def _refs_in(args: list[tuple[str, Any]]) -> set[int]:
+    found: set[int] = set()
+    for kind, content in args:
+        if kind == "ref":
+            found.add(content)
+        elif kind == "refs":
+            found |= {one for one in content if one >= 0}
+        elif kind == "list":
+            found |= _refs_in(content)
+    return found
+
+
+def refuses_operands(node: fx.Node) -> bool:
+    """Whether the operator itself is to say that it takes no tensors of such dtypes."""
     target: Any = node.target
     values = [one.meta.get("val") for one in node.all_input_nodes]
-    dtypes = {value.dtype for value in values if isinstance(value, torch.Tensor)}
-    return len(dtypes) > 1 and target._opname in PRODUCTS
+    dtypes = [value.dtype for value in values if isinstance(value, torch.Tensor)]
+    if target._opname in DIFFERENCES:
+        return torch.bool in dtypes
+    if target._opname == "lerp":
+        return any(not (dtype.is_floating_point or dtype.is_complex) for dtype in dtypes)
+    if target._opname == "index_select":
+        return dtypes[-1] not in (torch.int32, torch.int64)
+    return target._opname in PRODUCTS and len(set(dtypes)) > 1
 
 
 def source_of(node: fx.Node) -> str:
@@ -495,5 +539,5 @@ def source_of(node: fx.Node) -> str:
         name, line = files[-1].split('"')[1], files[-1].split("line ")[1].split(",")[0]
         place = f"{name.rpartition('/')[2]}:{line}"
     modules = list((node.meta.get("nn_module_stack") or {}).values())
-    path = modules[-1][0].removeprefix("L['self'].").removeprefix("L['self']") if modules else ""
+    path = LOCAL.sub("", modules[-1][0]) if modules else ""
     return f"{place} {path}".strip()

@@ -107,4 +107,5 @@ def function_of(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> Call
     function: Callable[..., int] = eval(text, {"math": __import__("math"), "torch": torch})
     function.__name__ = "size"
     function.__module__ = __name__
+    function.expression, function.symbols = expression, list(symbols)  # type: ignore[attr-defined]  # for packages
     return function

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import os
 from dataclasses import dataclass, field, fields
 from typing import Any
-
-from torchplug import _settings
 
 OPERATOR_FORM = "aten::add.Tensor"
 
@@ -86,6 +83,10 @@ class Options:
             raise ValueError(
                 f"Option 'plugin' is {self.plugin!r}. It is a dict of strings, such as {{'level': '3'}}."
             )
+        if nul := [text for text in self.plugin_list() if "\0" in text]:
+            raise ValueError(
+                f"Option 'plugin' has {nul[0]!r}, in which a NUL stands. Leave it out."
+            )
 
     def plugin_list(self) -> list[str]:
         return [text for pair in sorted(self.plugin.items()) for text in pair]
@@ -94,8 +95,9 @@ class Options:
         """Of engines on disk; "": none are kept."""
         if not self.cache:
             return ""
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        return _settings.read(_settings.CACHE_DIR) or os.path.join(home, "torchplug")
+        from torchplug import _C
+
+        return _C.cache_directory()
 
     def is_eager(self, name: str) -> bool:
         """Whether an operator, by its name with or without the overload, is not to be compiled."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cmath
 import operator
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,17 @@ import torch
 from torch import fx
 
 from torchplug import _C
-from torchplug.compile import _check, _graph, _numbers, _promotion, _random, _streams, _views
+from torchplug.compile import (
+    _check,
+    _graph,
+    _norms,
+    _numbers,
+    _promotion,
+    _random,
+    _streams,
+    _views,
+    _warnings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,6 +49,12 @@ class Group:
     outputs: list[fx.Node]
     symbols: list[sympy.Expr]
     updates: list[int]
+    strides: list[list[int] | None]
+    """Of outputs, as the program wants them where the engine gives others."""
+    gives_up: bool = False
+    """Whether its nodes run one by one where a compile has failed, instead of an error."""
+    is_told: bool = False
+    """Whether somebody has been warned of it."""
     eager: Callable[..., Any] | None = None
     """The same, node by node."""
     checker: _check.Checker | None = None
@@ -62,7 +77,12 @@ def make(
         return Program(_streams.placed(module), [], [(node, _streams.WHY) for node in nodes])
     builder = _graph.Builder(module, device, options)
     _promotion.add_conversions(
-        module.graph, lambda node: builder.listed(node) is not None and _is_on(node, device)
+        module.graph,
+        lambda node: (
+            builder.listed(node) is not None
+            and _is_on(node, device)
+            and not _graph.refuses_operands(node)
+        ),
     )
     _views.split(module.graph)
     built = builder.build(weights)
@@ -89,7 +109,7 @@ def _grouped(built: Built, device: torch.device, options: Options) -> dict[str, 
         if options.on_error != "eager":
             raise
         why = str(error).splitlines()[0].removesuffix(".")
-        warnings.warn(f"{why}. Its operators run one by one.", stacklevel=2)
+        _warnings.warn(f"{why}. Its operators run one by one.")
         none = [(False, part.is_view, part.why or why) for part in built.parts]
         return group(device.index, none, options.min_nodes)
 
@@ -133,7 +153,7 @@ class _Writer:
     def finish_group(self, nodes: list[int]) -> Group:
         """A group of the program."""
         group = self.make_group(nodes)
-        group.eager = self.eager(group)
+        group.eager = self.one_by_one(group).forward
         for node, update in zip(group.outputs, group.updates, strict=True):
             if update >= 0:
                 self.done_updates.add((group.inputs[update], node))
@@ -162,19 +182,17 @@ class _Writer:
             output_nodes,
             [self.built.symbols[symbol] for symbol in symbols],
             updates,
+            strides,
+            self.options.on_error == "eager",
         )
 
     def _checker(self, group: Group, nodes: list[int]) -> _check.Checker:
         known = {node: self.built.parts[node].fx for node in nodes}
+        results = [one for node in group.nodes for one in (node, *_graph.items_of(node))]
+        one_by_one = self.one_by_one(replace(group, outputs=results))
         return _check.Checker(
-            self.builder.device, group, known, self.make_group, self._values_of(group)
+            self.builder.device, group, known, self.make_group, one_by_one, results
         )
-
-    def _values_of(self, group: Group) -> Callable[..., dict[fx.Node, Any]]:
-        """The nodes of a group one by one, and what each gives."""
-        every = [one for node in group.nodes for one in (node, *_graph.items_of(node))]
-        run = self.eager(replace(group, outputs=every))
-        return lambda *given: dict(zip(every, run(*given), strict=True))
 
     def _wanted_strides(self, node: fx.Node, symbols: list[int]) -> list[int] | None:
         """As PyTorch has them, if the engine gives others and these tell the elements apart."""
@@ -186,8 +204,8 @@ class _Writer:
             return None
         return wanted
 
-    def eager(self, group: Group) -> Callable[..., Any]:
-        """The nodes of a group, one by one."""
+    def one_by_one(self, group: Group) -> fx.GraphModule:
+        """The nodes of a group without an engine."""
         graph = fx.Graph()
         env: dict[fx.Node, Any] = {
             node: graph.placeholder(f"x{i}") for i, node in enumerate(group.inputs)
@@ -199,7 +217,7 @@ class _Writer:
             env[node] = self._copy(graph, node, env, numbers)
             self._copy_items(graph, node, env)
         graph.output(tuple(env[node] for node in group.outputs))
-        return fx.GraphModule(self.builder.module, graph).forward
+        return fx.GraphModule(self.builder.module, graph)
 
     def is_done(self, copy: fx.Node) -> bool:
         """Whether a group writes the input."""
@@ -259,7 +277,7 @@ class _Writer:
         self, graph: fx.Graph, group: Group, env: dict[fx.Node, Any], numbers: _Numbers
     ) -> None:
         call = graph.call_function(
-            _caller(group, self.options),
+            _caller(group),
             (
                 [self._find(node, graph, env, numbers) for node in group.inputs],
                 [numbers.node_of(expression) for expression in group.symbols],
@@ -276,7 +294,8 @@ class _Writer:
         alike = (graph, target, str(args), str(options))
         if alike in self.views:
             return self.views[alike]
-        made = graph.call_function(_random.FUNCTIONS.get(target, target), args, options)
+        target = _random.FUNCTIONS.get(target, target)
+        made = graph.call_function(*_norms.call_of(node, target, args), options)
         made.meta = dict(node.meta)
         if _graph.is_view(node):
             self.views[alike] = made
@@ -331,27 +350,30 @@ def _needed(nodes: list[fx.Node], outputs: list[fx.Node]) -> list[fx.Node]:
     return found[::-1]
 
 
-def _caller(group: Group, options: Options) -> Callable[..., Any]:
+def _caller(group: Group) -> Callable[..., Any]:
     """What the program calls: the engine, or, where there is none, the nodes one by one."""
     run = _checked(group) if group.checker is not None else group.engines.run
-    warned: list[bool] = []
 
     def engine(inputs: list[torch.Tensor], numbers: list[int]) -> Any:
         try:
             outputs = run(inputs, numbers)
         except RuntimeError as error:
-            if options.on_error != "eager" or not is_of_compile(error):
-                raise
-            if not warned:
-                warned.append(True)
-                warnings.warn(
-                    f"{str(error).splitlines()[0]} Its operators run one by one.", stacklevel=2
-                )
+            take_failure(group, error)
             outputs = None
         return _one_by_one(group, inputs, numbers) if outputs is None else outputs
 
     engine.__module__ = __name__
+    engine.group = group  # type: ignore[attr-defined]  # for packages
     return engine
+
+
+def take_failure(group: Group, error: RuntimeError) -> None:
+    """Of a compile, if the group gives up then: with one warning. Raises others."""
+    if not group.gives_up or not isinstance(error, _C.CompileError):
+        raise error
+    if not group.is_told:
+        group.is_told = True
+        _warnings.warn(f"{str(error).splitlines()[0]} Its operators run one by one.")
 
 
 def _one_by_one(group: Group, inputs: list[torch.Tensor], numbers: list[int]) -> list[torch.Tensor]:
@@ -382,7 +404,3 @@ def _checked(group: Group) -> Callable[..., Any]:
         return outputs
 
     return engine
-
-
-def is_of_compile(error: RuntimeError) -> bool:
-    return isinstance(error, _C.CompileError)

@@ -20,16 +20,49 @@ CHOOSING: dict[Any, int] = {
 }
 
 
+HALVES = (torch.float16, torch.bfloat16)
+# Their kernels compute halves in float32, and take a number of that precision as it is.
+ARITHMETIC = {
+    torch.ops.aten.add.Tensor,
+    torch.ops.aten.sub.Tensor,
+    torch.ops.aten.mul.Tensor,
+    torch.ops.aten.div.Tensor,
+}
+
+
 def add_conversions(graph: fx.Graph, is_compiled: Callable[[fx.Node], bool]) -> None:
-    """Before the pointwise nodes that are compiled and have tensors of several dtypes."""
+    """Around the pointwise nodes that are compiled and have tensors of several dtypes."""
     for node in list(graph.nodes):
         if node.op != "call_function" or not _is_pointwise(node.target) or not is_compiled(node):
             continue
         dtype = _dtype_of(node)
-        if dtype is not None:
-            node.args = tuple(
-                _converted(graph, node, arg, dtype, i) for i, arg in enumerate(node.args)
-            )
+        if dtype is None or not _are_on_one_device(node):
+            continue
+        if dtype in HALVES and node.target in ARITHMETIC and _has_wide_number(node):
+            _round_result(graph, node)
+            dtype = torch.float32
+        node.args = tuple(_converted(graph, node, arg, dtype, i) for i, arg in enumerate(node.args))
+
+
+def _are_on_one_device(node: fx.Node) -> bool:
+    """One that has a tensor of the CPU's runs as it is."""
+    tensors = [_tensor_of(arg) for arg in (node, *node.args)]
+    return len({tensor.device for tensor in tensors if tensor is not None}) == 1
+
+
+def _has_wide_number(node: fx.Node) -> bool:
+    tensors = [t for t in map(_tensor_of, node.args) if t is not None]
+    return any(t.dim() == 0 and t.dtype in (torch.float32, torch.float64) for t in tensors)
+
+
+def _round_result(graph: fx.Graph, node: fx.Node) -> None:
+    """The node gives float32, and what it gave is a conversion of that."""
+    result = node.meta["val"]
+    with graph.inserting_after(node):
+        rounded = graph.call_function(CONVERT, (node,), {"dtype": result.dtype})
+    node.replace_all_uses_with(rounded, delete_user_cb=lambda user: user is not rounded)
+    rounded.meta = dict(node.meta)
+    node.meta = {**node.meta, "val": CONVERT(result, dtype=torch.float32)}
 
 
 def _is_pointwise(target: Any) -> bool:

@@ -12,6 +12,8 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from torchplug.compile import _norms
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -62,11 +64,14 @@ def placed(module: fx.GraphModule) -> fx.GraphModule:
     graph.call_function(_name_current, ())
     env: dict[fx.Node, fx.Node] = {}
     for node in module.graph.nodes:
-        env[node] = graph.node_copy(node, lambda one: env[one])
+        env[node] = made = graph.node_copy(node, lambda one: env[one])
+        if not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        made.target, made.args = _norms.call_of(node, node.target, made.args)
         stream = _stream_of(node)
         is_far = any(_stream_of(one) != stream for one in node.all_input_nodes)
-        if isinstance(node.target, torch._ops.OpOverload) and (stream is not None or is_far):
-            env[node].target = _on(stream, node.target)
+        if stream is not None or is_far:
+            made.target = _on(stream, made.target)
     return fx.GraphModule(module, graph)
 
 

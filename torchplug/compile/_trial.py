@@ -8,6 +8,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.utils import _pytree as pytree
 
 from torchplug import _devices
@@ -55,8 +56,14 @@ def compiled_apart(model: Any, options: dict[str, Any] | None) -> Callable[..., 
 
 @contextlib.contextmanager
 def without_traces(model: Any, given: Any) -> Iterator[None]:
-    """Buffers of the model, tensors among its inputs and the states of generators are afterwards as before."""
-    tensors = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
+    """Attributes and buffers of the model and its modules, tensors among its inputs and the states of generators are afterwards as
+    before."""
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    # A lazy module becomes another with its first call, for good.
+    modules = [one for one in modules if not isinstance(one, LazyModuleMixin)]
+    attributes = [(module, dict(vars(module))) for module in modules]
+    registered = [(table, dict(table)) for module in modules for table in _tables(module)]
+    tensors = list(model.buffers()) if modules else []
     tensors += [x for x in pytree.tree_leaves(given) if isinstance(x, torch.Tensor)]
     before = [(x, x.detach().clone()) for x in tensors]
     devices = range(_devices.device_count())
@@ -64,8 +71,23 @@ def without_traces(model: Any, given: Any) -> Iterator[None]:
         try:
             yield
         finally:
+            for module, known in attributes:
+                _reset(vars(module), known)
+            for table, entries in registered:
+                _reset(table, entries)
             for tensor, content in before:
                 _restore(tensor, content)
+
+
+def _tables(module: torch.nn.Module) -> list[dict[str, Any]]:
+    """What of it is registered by name."""
+    return [module._parameters, module._buffers, module._modules]
+
+
+def _reset(table: dict[str, Any], known: dict[str, Any]) -> None:
+    if list(table) != list(known) or any(table[name] is not known[name] for name in known):
+        table.clear()
+        table.update(known)
 
 
 def _restore(tensor: torch.Tensor, content: torch.Tensor) -> None:
@@ -90,8 +112,7 @@ def _prepare(group: _program.Group, numbers: list[int]) -> None:
     try:
         group.engines.prepare(numbers)
     except RuntimeError as error:
-        if not _program.is_of_compile(error):  # a call says it, as the option on_error wants it
-            raise
+        _program.take_failure(group, error)
 
 
 def _go_back(given: Any) -> None:

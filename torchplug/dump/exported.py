@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import operator
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from torchplug.compile._program import Program
 
 
+HOW_TO_WRITE = "Write one with torch.export.save(torch.export.export(model, inputs), path)."
+REFUSED_UNREAD = "We ran into an error when deserializing"  # the rest is about PyTorch's log
+
+
 def load(path: str) -> ExportedProgram:
     """Raises ValueError with a sentence for a file that is none."""
     before = logging.root.manager.disable
@@ -28,16 +33,29 @@ def load(path: str) -> ExportedProgram:
     try:
         with Path(path).open("rb") as file:  # by its path, it would have to end in .pt2
             return torch.export.load(file)
-    except OSError:
-        raise
     except Exception as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # of the file itself, and not of its content
         raise ValueError(
-            f"{path} is not an exported program ({said}). "
-            "Write one with torch.export.save(torch.export.export(model, inputs), path)."
+            f"{path} is not an exported program{why_not(path, error)}. {HOW_TO_WRITE}"
         ) from error
     finally:
         logging.disable(before)
+
+
+def why_not(path: str, error: Exception) -> str:
+    """What the archive is instead, or PyTorch's words; "" where these say nothing."""
+    try:
+        with zipfile.ZipFile(path) as archive:  # names are "model/data.pkl" and so on
+            names = {name.partition("/")[2] for name in archive.namelist()}
+    except zipfile.BadZipFile:
+        return ": it is a zip archive that is damaged or cut off"
+    if "constants.pkl" in names and any(name.startswith("code/") for name in names):
+        return ": it is a TorchScript program"
+    if "data.pkl" in names:
+        return ": it was written by torch.save"
+    said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return "" if said.startswith(REFUSED_UNREAD) else f" ({said})"
 
 
 def read(path: str, device: torch.device) -> Sheet:
@@ -72,12 +90,25 @@ def compile_without_engines(module: fx.GraphModule, inputs: list[Any]) -> list[P
     from torch._guards import TracingContext, detect_fake_mode, tracing
 
     before, _backend.programs = _backend.programs, []
+    mode = detect_fake_mode(inputs)
+    _keep_symbols_alone(mode.shape_env if mode is not None else None)
     try:
-        with torch.no_grad(), tracing(TracingContext(detect_fake_mode(inputs))):
+        with torch.no_grad(), tracing(TracingContext(mode)):
             _backend.backend(module, inputs, options={"cache": False})
         return _backend.programs
     finally:
         _backend.programs = before
+
+
+def _keep_symbols_alone(shapes: Any) -> None:
+    """Of a program that is loaded, PyTorch notes values of expressions such as s0 + 1 as if they were symbols, which its passes
+    refuse."""
+    known = {} if shapes is None else vars(shapes)
+    values = known.get(
+        "backed_var_to_val", known.get("var_to_val", {})
+    )  # since PyTorch 2.13; before
+    for one in [one for one in values if not one.is_Symbol]:
+        del values[one]
 
 
 class _Writer:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-
-BEGINNINGS = ("flags", "symbol", "operator", "graph")
 
 
 def is_text(path: str) -> bool:
-    """Whether a file begins as the text of a graph does."""
+    """Whether a file is none of the zip archives that programs are, not even one that is cut off."""
     with Path(path).open("rb") as file:
-        begin = file.read(4096).decode("utf-8", "replace")
-    words = re.sub(r"#.*", "", begin).split(None, 1)
-    return bool(words) and words[0].partition("(")[0] in BEGINNINGS
+        return file.read(4) != b"PK\3\4"
 
 
 def canonical(path: str) -> str:
@@ -25,6 +20,8 @@ def canonical(path: str) -> str:
     try:
         return str(_C.CompilerGraph(Path(path).read_text(encoding="utf-8")))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not the text of a graph: it is not UTF-8.") from error
+        raise ValueError(
+            f"{path} is neither an exported program, which is a zip archive, nor the text of a graph, which is UTF-8."
+        ) from error
     except _C.GraphError as error:
         raise ValueError(f"{path} is not the text of a graph: {error}.") from error

@@ -340,11 +340,13 @@ Tensor Builder::checked(const Tensor& position, const Poly& limit, bool wraps, c
   return apply(call, Type::kI64, {widen(position, Type::kI64)}, 4);
 }
 
-Tensor Builder::divisor(const Tensor& number, const std::string& what) {
+Tensor Builder::divisor(const Tensor& number, const Shape& quotient, const std::string& what) {
   const bool is_fixed = number.expr->kind == Expr::Kind::kNumber;
   if (is_fixed && number.expr != integer(0, number.type).expr) return number;
   program_.checks.push_back(what);
-  return apply("x_divisor($0, a, " + std::to_string(program_.checks.size()) + ")", number.type, {number}, 2);
+  const std::string call =
+      "x_divisor($0, " + product(quotient).text() + ", a, " + std::to_string(program_.checks.size()) + ")";
+  return apply(call, number.type, {number}, 2);
 }
 
 Tensor Builder::random(const Shape& sizes, Type type) {

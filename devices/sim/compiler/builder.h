@@ -93,7 +93,8 @@ class Builder {
   // A position that a run checks to be in [0, limit), negative ones counted from the end where `wraps`.
   Tensor checked(const Tensor& position, const Poly& limit, bool wraps, const std::string& what);
   // A whole number to divide by, which a run checks not to be 0.
-  Tensor divisor(const Tensor& number, const std::string& what);
+  // `quotient`: if it has no elements, nothing is divided.
+  Tensor divisor(const Tensor& number, const Shape& quotient, const std::string& what);
   Tensor random(const Shape& sizes, Type type);
 
  private:

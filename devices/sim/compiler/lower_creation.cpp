@@ -47,6 +47,7 @@ void rand(Node& n) { n.set(n.b.random(n.shape(), n.type())); }
 void uniform(Node& n) {
   const Type type = drawn_in(n.type());
   const double from = n.real(1), to = n.real(2);
+  if (from > to) fail(PLUG_UNSUPPORTED, n.name(), " from ", from, " to ", to, " is not compiled.");
   n.set(n.b.apply("(($0 * $1 + $2) >= $3 ? $2 : ($0 * $1 + $2))", type,
                   {n.b.random(n.shape(), type), n.b.number(to - from, type), n.b.number(from, type),
                    n.b.number(to, type)},
@@ -65,7 +66,15 @@ Tensor drawn_below(Node& n, double p, const Shape& sizes, Type type) {
   return n.b.apply("($0 < $1)", Type::kBool, {n.b.random(sizes, compared), n.b.number(p, compared)});
 }
 
-void bernoulli_p(Node& n) { n.set(drawn_below(n, n.real(1), n.shape(), n.type())); }
+// Others PyTorch refuses.
+double probability(Node& n) {
+  const double p = n.real(1);
+  if (!(p >= 0 && p <= 1))
+    fail(PLUG_UNSUPPORTED, n.name(), " with a probability of ", p, " is not compiled.");
+  return p;
+}
+
+void bernoulli_p(Node& n) { n.set(drawn_below(n, probability(n), n.shape(), n.type())); }
 
 void bernoulli(Node& n) {
   const Type type = drawn_in(n.type());
@@ -74,7 +83,7 @@ void bernoulli(Node& n) {
 
 void dropout(Node& n) {
   const Tensor self = n.widened(0);
-  const double p = n.real(1);
+  const double p = probability(n);
   const bool trains = !n.is_given(2) || n.flag(2);
   if (!trains || p == 0) {
     n.set(self);

@@ -1,6 +1,7 @@
 #include <iterator>
 #include <limits>
 
+#include "error.h"
 #include "lowering.h"
 #include "torchplug/schemas.h"
 
@@ -199,9 +200,10 @@ struct Grouping {
 
 Grouping grouping(Node& n, std::size_t batch) {
   const Poly group = n.integer(batch + 3);
-  const auto channels = n.size(batch + 1).number();
-  const Poly each = channels ? Poly(*channels / n.integer(batch + 3)) : Poly(0);
-  return {{n.size(batch), group, each, n.size(batch + 2)}, {n.size(batch), group, 1, 1}, {1, group, each, 1}};
+  const auto each = n.size(batch + 1).divided_by(n.integer(batch + 3));
+  if (!each) fail(PLUG_UNSUPPORTED, "Groups of an open number of channels are not compiled.");
+  return {
+      {n.size(batch), group, *each, n.size(batch + 2)}, {n.size(batch), group, 1, 1}, {1, group, *each, 1}};
 }
 
 void group_norm(Node& n) {

@@ -2,13 +2,17 @@
 #include <iterator>
 #include <string>
 
+#include "error.h"
 #include "lowering.h"
 #include "torchplug/schemas.h"
 
 namespace torchplug::sim::compiler {
 namespace {
 
-void unary(Node& n) { n.set(n.b.apply(n.op().text, n.type(), {n.operand(0, n.type())}, n.op().cost)); }
+void unary(Node& n) {
+  if (n.type() == Type::kBool) fail(PLUG_UNSUPPORTED, n.name(), " of bool is not compiled.");
+  n.set(n.b.apply(n.op().text, n.type(), {n.operand(0, n.type())}, n.op().cost));
+}
 
 void binary(Node& n) {
   n.set(n.b.apply(n.op().text, n.type(), {n.operand(0, n.type()), n.operand(1, n.type())}, n.op().cost));
@@ -65,9 +69,9 @@ void rsub(Node& n) {
 
 // What a division divides by. PyTorch refuses to divide whole numbers by 0.
 Tensor divisor(Node& n) {
-  const Tensor number = n.operand(1, n.type());
+  Tensor number = n.operand(1, n.type());
   if (is_real(n.type())) return number;
-  return n.b.divisor(number, "ZeroDivisionError: " + n.name() + " divides a whole number by 0.");
+  return n.b.divisor(number, n.shape(), "ZeroDivisionError: " + n.name() + " divides a whole number by 0.");
 }
 
 void division(Node& n) {

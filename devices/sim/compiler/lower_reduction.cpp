@@ -1,10 +1,23 @@
 #include <iterator>
 
+#include "error.h"
 #include "lowering.h"
 #include "torchplug/schemas.h"
 
 namespace torchplug::sim::compiler {
 namespace {
+
+Poly count_of(const Tensor& tensor, const std::vector<std::size_t>& dims) {
+  Poly count = 1;
+  for (const std::size_t dim : dims) count = count * tensor.sizes[dim];
+  return count;
+}
+
+// An argument that PyTorch takes with fractions alone.
+Tensor real(Node& n, std::size_t index) {
+  if (!is_real(n.tensor(index).type)) fail(PLUG_UNSUPPORTED, n.name(), " of whole numbers is not compiled.");
+  return n.widened(index);
+}
 
 // Sums, products and extremes: the dims are argument 1, keepdim argument 2; without these, all dims.
 void fold(Node& n, Fold how, Type type) {
@@ -16,16 +29,19 @@ void fold(Node& n, Fold how, Type type) {
 
 void sum(Node& n) { fold(n, Fold::kSum, n.type()); }
 void prod(Node& n) { fold(n, Fold::kProduct, n.type()); }
-void amax(Node& n) { fold(n, Fold::kMost, n.type()); }
-void amin(Node& n) { fold(n, Fold::kLeast, n.type()); }
+
+// Of nothing there is none, and PyTorch says so.
+void extreme(Node& n, Fold how) {
+  const Tensor self = n.tensor(0);
+  const std::vector<std::size_t> dims = n.dims(n.op().text != nullptr ? 1 : 99, self.rank());
+  if (count_of(self, dims).is(0)) fail(PLUG_UNSUPPORTED, n.name(), " of no elements is not compiled.");
+  fold(n, how, n.type());
+}
+
+void amax(Node& n) { extreme(n, Fold::kMost); }
+void amin(Node& n) { extreme(n, Fold::kLeast); }
 void any(Node& n) { fold(n, Fold::kAny, Type::kBool); }
 void all(Node& n) { fold(n, Fold::kAll, Type::kBool); }
-
-Poly count_of(const Tensor& tensor, const std::vector<std::size_t>& dims) {
-  Poly count = 1;
-  for (const std::size_t dim : dims) count = count * tensor.sizes[dim];
-  return count;
-}
 
 void mean(Node& n) {
   const Tensor self = n.tensor(0);
@@ -37,7 +53,7 @@ void mean(Node& n) {
 
 void variance(Node& n) {
   const bool has_mean = n.op().text != nullptr;
-  const Tensor self = n.widened(0);
+  const Tensor self = real(n, 0);
   const std::vector<std::size_t> dims = n.dims(1, self.rank());
   const Tensor count = n.b.size(count_of(self, dims), self.type);
   const Tensor mean = n.b.div(n.b.reduce(Fold::kSum, self, dims, true, self.type), count);
@@ -74,6 +90,7 @@ void min_dim(Node& n) { extreme_with_index(n, Fold::kLeast); }
 
 void index_of_extreme(Node& n, Fold how) {
   Tensor self = n.tensor(0);
+  if (self.type == Type::kBool) fail(PLUG_UNSUPPORTED, n.name(), " of bool is not compiled.");
   const bool is_flat = !n.is_given(1);
   if (is_flat) self = n.b.reshape(self, {product(self.sizes)});
   if (self.rank() == 0) return n.set(n.b.integer(0, Type::kI64));
@@ -98,21 +115,21 @@ Exponentials exponentials(Node& n, const Tensor& self, std::size_t dim) {
 }
 
 void softmax(Node& n) {
-  const Tensor self = n.widened(0);
+  const Tensor self = real(n, 0);
   if (self.rank() == 0) return n.set(n.b.apply("($0 - $0 + 1)", self.type, {self}));
   const Exponentials e = exponentials(n, self, n.dim(1, self.rank()));
   n.set(n.b.div(n.b.apply("x_exp_down($0)", self.type, {e.apart}, 12), e.sum));
 }
 
 void log_softmax(Node& n) {
-  const Tensor self = n.widened(0);
+  const Tensor self = real(n, 0);
   if (self.rank() == 0) return n.set(n.b.apply("($0 - $0)", self.type, {self}));
   const Exponentials e = exponentials(n, self, n.dim(1, self.rank()));
   n.set(n.b.sub(e.apart, n.b.apply("x_log($0)", self.type, {e.sum}, 14)));
 }
 
 void logsumexp(Node& n) {
-  const Tensor self = n.widened(0);
+  const Tensor self = n.widened(0, computed(n.type()));
   const std::vector<std::size_t> dims = n.dims(1, self.rank());
   const Tensor most = n.b.reduce(Fold::kMost, self, dims, true, self.type);
   const Tensor finite = n.b.apply("(x_abs($0) == __builtin_inf() ? 0 : $0)", self.type, {most}, 2);

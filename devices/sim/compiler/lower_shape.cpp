@@ -131,6 +131,9 @@ void slice_scatter(Node& n) {
 void select_scatter(Node& n) {
   const Tensor self = n.tensor(0);
   const std::size_t dim = n.dim(2, self.rank());
+  const auto size = self.sizes[dim].number(), place = n.size(3).number();
+  if (size && place && (*place >= *size || *place < -*size))
+    fail(PLUG_UNSUPPORTED, n.name(), " at ", *place, " of ", *size, " is not compiled.");
   const Poly index = n.start(3, self.sizes[dim]);
   const auto part = [=](Affine where) {
     where.offset = where.offset + index * where.coefs[dim];

@@ -52,7 +52,17 @@ std::string Poly::text() const {
     for (const int symbol : symbols) term += (term.empty() ? "s[" : "*s[") + std::to_string(symbol) + "]";
     sum += (sum.empty() ? "" : "+") + term;
   }
-  return terms_.size() > 1 || sum[0] == '-' ? "(" + sum + ")" : sum;
+  const bool is_atom = sum.find_first_of("+-*") == std::string::npos;
+  return is_atom ? sum : "(" + sum + ")";  // it may stand behind a % or a /
+}
+
+std::optional<Poly> Poly::divided_by(std::int64_t number) const {
+  Poly quotient;
+  for (const auto& [symbols, factor] : terms_) {
+    if (number == 0 || factor % number != 0) return std::nullopt;
+    quotient.terms_[symbols] = factor / number;
+  }
+  return quotient;
 }
 
 Poly product(const Shape& sizes, std::size_t begin, std::size_t end) {

@@ -28,6 +28,8 @@ class Poly {
 
   std::optional<std::int64_t> number() const;
   bool is(std::int64_t value) const { return *this == Poly(value); }
+  // Nothing, if it is not known to be a multiple of the number.
+  std::optional<Poly> divided_by(std::int64_t number) const;
   // In C++, with s[i] for symbol i.
   std::string text() const;
 

@@ -68,9 +68,10 @@ constexpr Piece kPieces[] = {
   return 0;
 }
 )"},
-    {"x_divisor(", R"(template <class T> INLINE T x_divisor(T n, const Args* a, int32_t check) {
+    {"x_divisor(",
+     R"(template <class T> INLINE T x_divisor(T n, int64_t count, const Args* a, int32_t check) {
   if (n != 0) return n;
-  *(volatile int32_t*)a->failed = check;
+  if (count > 0) *(volatile int32_t*)a->failed = check;
   return 1;
 }
 )"},

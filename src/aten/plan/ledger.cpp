@@ -47,6 +47,7 @@ const char* reason_text(Reason reason) {
     case Reason::kUnshaped:
       return "neither PyTorch nor the plugin's prepare says what shape its results have";
     case Reason::kNoStridedCopy: return "the plugin has no copy_strided, or none that takes such a copy";
+    case Reason::kGenerated: return "Inductor has generated it for the CPU";
   }
   return "";
 }

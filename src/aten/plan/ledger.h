@@ -27,7 +27,8 @@ enum class Reason {
   kKernelResultDtype,
   kArguments,
   kUnshaped,
-  kNoStridedCopy
+  kNoStridedCopy,
+  kGenerated
 };
 
 const char* way_name(Way way);
@@ -69,7 +70,7 @@ class LedgerAccount {
     std::atomic<uint64_t> nanoseconds{0};
   };
   static constexpr size_t kWays = 6;
-  static constexpr size_t kReasons = 10;
+  static constexpr size_t kReasons = 11;
 
   std::string op_;
   mutable SpinLock why_lock_;  // guards

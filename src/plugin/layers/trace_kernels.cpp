@@ -67,8 +67,21 @@ struct TracedState {
 
 class TracedKernel {
  public:
-  static void wrap(plug_kernel& kernel, Trace& trace, const EngineKernel& engine = {}) {
-    kernel.user = immortal<TracedKernel>(trace, kernel, engine);
+  static void wrap(plug_kernel& kernel, Trace& trace) {
+    immortal<TracedKernel>(trace, kernel, EngineKernel{})->take_place_of(kernel);
+  }
+  static std::shared_ptr<void> wrap(plug_kernel& kernel, Trace& trace, const EngineKernel& engine) {
+    auto traced = std::make_shared<TracedKernel>(trace, kernel, engine);
+    traced->take_place_of(kernel);
+    return traced;
+  }
+
+  TracedKernel(Trace& trace, const plug_kernel& below, const EngineKernel& engine)
+      : trace_(trace), below_(below), engine_(engine) {}
+
+ private:
+  void take_place_of(plug_kernel& kernel) const {
+    kernel.user = this;
     kernel.fn = [](const plug_call* call) { return of(call).run(*call); };
     if (kernel.prepare != nullptr) {
       kernel.prepare = [](const plug_call* call, void** state) { return of(call).prepare(*call, state); };
@@ -82,10 +95,6 @@ class TracedKernel {
     }
   }
 
-  TracedKernel(Trace& trace, const plug_kernel& below, const EngineKernel& engine)
-      : trace_(trace), below_(below), engine_(engine) {}
-
- private:
   static const TracedKernel& of(const plug_call* call) {
     return *static_cast<const TracedKernel*>(call->user);
   }
@@ -255,7 +264,7 @@ void trace_kernels(Module& module, Trace& trace) {
   for (plug_kernel& kernel : module.kernels) TracedKernel::wrap(kernel, trace);
   if (module.any) TracedKernel::wrap(*module.any, trace);
   module.engine_layers.emplace_back([&trace](plug_kernel& kernel, const EngineKernel& engine) {
-    TracedKernel::wrap(kernel, trace, engine);
+    return TracedKernel::wrap(kernel, trace, engine);
   });
   insert_compiler_layer(module, *immortal<TracedCompiler>(trace));
 }
