@@ -5,6 +5,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "package/weights.h"
@@ -25,6 +26,19 @@ class CallScope {
   c10::AutoGradMode records_nothing_;
   c10::impl::ExcludeDispatchKeyGuard above_;
 };
+
+// What differs of two identities, which may be texts of many lines: of each, the first line that does.
+std::pair<std::string, std::string> first_difference(const std::string& one, const std::string& other) {
+  std::istringstream lines_of_one(one), lines_of_other(other);
+  std::pair<std::string, std::string> lines;
+  const auto read = [](std::istringstream& lines, std::string& line) {
+    return static_cast<bool>(std::getline(lines, line)) || (line.clear(), false);
+  };
+  for (;;) {
+    const bool is_in_one = read(lines_of_one, lines.first), is_in_other = read(lines_of_other, lines.second);
+    if (lines.first != lines.second || (!is_in_one && !is_in_other)) return lines;
+  }
+}
 
 size_t most_engines(const Contents& contents) {
   size_t most = compile::EngineCache<compile::Engine>::kDefaultCapacity;
@@ -63,7 +77,8 @@ std::string Package::compare_origins() const {
     return graph::say("its engines are of plugin ", origin.plugin, ", and this one is ", plugin);
   const std::string identity = compiler->saves() ? compiler->identity() : "";
   if (origin.identity == identity) return "";
-  return graph::say("its engines were made for '", origin.identity, "', and here it is '", identity, "'");
+  const auto [there, here] = first_difference(origin.identity, identity);
+  return graph::say("its engines were made for '", there, "', and here it is '", here, "'");
 }
 
 void Package::load_groups(const PackageFile& file) {
