@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compiling import compiled, same_as_eager
+from compiling import compiled, same_as_eager, total
 from torch.nn import functional as F
 
 pytestmark = [
@@ -81,6 +81,31 @@ def test_logsumexp_of_whole_numbers(device):
     same_as_eager(lambda x: x.logsumexp(0), torch.arange(4, device=device))
 
 
+# ---- zeros have signs ----
+
+OF_ZEROS = {  # of which PyTorch's kernels agree with each other
+    "clamp": lambda x: x.clamp(0.0, 1.0),
+    "clamp from minus zero": lambda x: x.clamp(-0.0, 1.0),
+    "clamp_max": lambda x: x.clamp(max=-0.0),
+    "hardtanh": lambda x: F.hardtanh(x, 0.0, 1.0),
+    "relu": lambda x: x.relu(),
+    "amax of rows": lambda x: torch.stack([x, -x]).amax(1),
+    "amin of rows": lambda x: torch.stack([x, -x]).amin(1),
+    "max of columns": lambda x: torch.stack([x, -x]).max(0)[0],
+    "fmax": lambda x: torch.fmax(x, -x),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("name", OF_ZEROS)
+def test_of_zeros_that_are_equal_the_sign_is_eagers(device, name, dtype):
+    fn = OF_ZEROS[name]
+    zeros = torch.tensor([0.0, -0.0], dtype=dtype).repeat(40)[:67]
+    found = compiled(fn)(zeros.to(device))
+    assert found.cpu().signbit().tolist() == fn(zeros).signbit().tolist()
+    assert total("runs") > 0
+
+
 # ---- what PyTorch refuses ----
 
 REFUSED = {
@@ -98,6 +123,7 @@ REFUSED = {
     "argmax of bools": (lambda x: (x > 0).argmax(), torch.float32),
     "relu of bools": (lambda x: (x > 0).relu(), torch.float32),
     "ceil of bools": (lambda x: (x > 0).ceil(), torch.float32),
+    "whole numbers to the power -1": (lambda x: (x + 1) ** -1, torch.int64),
 }
 
 

@@ -79,10 +79,15 @@ _known = threading.local()
 
 
 def _name_current() -> None:
-    """Dynamo does it before a forward; of a backward it knows nothing. Before PyTorch 2.13 it has no number."""
+    """Dynamo does it before a forward; of a backward it knows nothing.
+
+    Before PyTorch 2.13 the current stream has no number of its own, and what has one may be gone before the backward: it stays.
+    """
     from torch._dynamo import graph_bytecode_inputs
 
     if not hasattr(graph_bytecode_inputs, "CURRENT_STREAM_INDEX"):
+        known = graph_bytecode_inputs.index_to_external_object_weakref.values()
+        _known.others = [one() for one in known]
         return
     _known.current = torch.accelerator.current_stream()
     number = graph_bytecode_inputs.CURRENT_STREAM_INDEX

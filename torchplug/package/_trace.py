@@ -119,15 +119,13 @@ def _compile(
     module: fx.GraphModule, inputs: list[Any], options: dict[str, Any]
 ) -> tuple[Program, Any]:
     """The program, of which nothing is compiled yet, and what PyTorch says of inputs and results."""
+    from torch._functorch._aot_autograd import graph_compile
     from torch._guards import TracingContext, detect_fake_mode, tracing
     from torch.fx.experimental import _config
-    from torch.fx.passes import _tensorify_python_scalars
 
     context = TracingContext(detect_fake_mode(inputs))
     # It makes tensors of numbers that change from call to call, and stumbles over sizes that are expressions.
-    untouched = mock.patch.object(
-        _tensorify_python_scalars, "_is_tensorify_enabled", lambda: False, create=True
-    )
+    untouched = mock.patch.object(graph_compile, "_apply_tensorify_python_scalars", lambda _: None)
     before, _backend.programs = _backend.programs, []
     try:
         # A size that may be 1 is not taken to be another because it was in the export.

@@ -117,6 +117,13 @@ void power(Node& n) {
   n.set(n.b.apply(text, type, {self, n.operand(1, type)}, cost));
 }
 
+// PyTorch refuses whole numbers to negative powers that are whole: eager mode has its words for it.
+void power_by_number(Node& n) {
+  if (!is_real(n.type()) && n.integer(1) < 0)
+    fail(PLUG_UNSUPPORTED, "Integers to the power ", n.integer(1), " are not compiled.");
+  power(n);
+}
+
 void power_of_number(Node& n) {
   n.set(n.b.apply("x_pow($0, $1)", n.type(), {n.operand(0, n.type()), n.operand(1, n.type())}, 40));
 }
@@ -207,7 +214,7 @@ constexpr Operator kPointwise[] = {
     {PLUG_SCHEMA_MAXIMUM, binary, "x_max($0, $1)"},
     {PLUG_SCHEMA_MINIMUM, binary, "x_min($0, $1)"},
     {PLUG_SCHEMA_ATAN2, binary, "x_atan2($0, $1)", 40},
-    {PLUG_SCHEMA_POW_TENSOR_SCALAR, power},
+    {PLUG_SCHEMA_POW_TENSOR_SCALAR, power_by_number},
     {PLUG_SCHEMA_POW_TENSOR_TENSOR, power},
     {PLUG_SCHEMA_POW_SCALAR, power_of_number},
     {PLUG_SCHEMA_WHERE_SELF, where},

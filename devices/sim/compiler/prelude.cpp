@@ -113,8 +113,9 @@ template <> bool limit<bool>(bool most) { return most; }
     {"x_whole(", R"(INLINE int64_t x_whole(float x) { return (int64_t)(__builtin_truncf(x) + 0.0f); }
 INLINE int64_t x_whole(double x) { return (int64_t)(__builtin_trunc(x) + 0.0); }
 )"},
-    {"x_max(", "template <class T> INLINE T x_max(T a, T b) { return a > b || a != a ? a : b; }\n"},
-    {"x_min(", "template <class T> INLINE T x_min(T a, T b) { return a < b || a != a ? a : b; }\n"},
+    // Of zeros with different signs the first, as PyTorch has it where its own kernels agree with each other.
+    {"x_max(", "template <class T> INLINE T x_max(T a, T b) { return b > a || b != b ? b : a; }\n"},
+    {"x_min(", "template <class T> INLINE T x_min(T a, T b) { return b < a || b != b ? b : a; }\n"},
     {"most_",
      R"(#pragma omp declare reduction(most_float : float : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__builtin_inff())
 #pragma omp declare reduction(most_double : double : omp_out = x_max(omp_out, omp_in)) initializer(omp_priv = -__builtin_inf())
