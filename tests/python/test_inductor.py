@@ -165,6 +165,7 @@ def test_a_call_is_enqueued_on_the_current_stream(device, module):
     x = torch.randn(MANY, 16)
     side, there = module.Stream(), x.to(device)
     compiled(there)
+    module.synchronize()
     with hold(side), module.stream(side):
         result = compiled(there)
         assert not side.query()
