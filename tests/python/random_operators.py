@@ -86,10 +86,11 @@ INTEGER = lines("""
 BINARY_SAME = ["torch.maximum({x}, {y})", "torch.minimum({x}, {y})"]
 BINARY_SINGLE = ["{x} + {y}", "{x} * {y}", "{x} - {y}", "{x} / ({y}.abs() + 1)"]
 BINARY_CLOSE = ["torch.add({x}, {y}, alpha=0.5)", "torch.atan2({x}, {y}.abs() + 1)"]
+# By what is subnormal PyTorch's remainders are NaN in vectors and numbers elsewhere.
 BINARY_STEEP = lines("""
     {x} / {y}
-    torch.fmod({x}, {y})
-    torch.remainder({x}, {y})
+    torch.fmod({x}, {y}.masked_fill({y}.abs() < 1e-30, 0))
+    torch.remainder({x}, {y}.masked_fill({y}.abs() < 1e-30, 0))
     torch.div({x}, {y}, rounding_mode='trunc')
     torch.div({x}, {y}, rounding_mode='floor')
 """)
