@@ -58,11 +58,12 @@ STANDS_ON = {
     "graph": {"base"},
     "compile": {"aten", "graph"},
     "package": {"compile"},
+    "torchscript": {"compile"},
     "inductor": {"aten"},
     "autocast": {"plugin"},
     "profiler": {"memory"},
     "distributed": {"aten"},
-    "pytorch": {"sharing", "package", "inductor", "autocast", "profiler", "distributed"},
+    "pytorch": {"sharing", "package", "torchscript", "inductor", "autocast", "profiler", "distributed"},
     "python": {"pytorch"},
 }
 MOST_CONCEPTS = 20

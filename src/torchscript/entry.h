@@ -1,0 +1,50 @@
+#pragma once
+// What the shared object of TorchScript groups gives to libtorchplug, which loads it when somebody enables
+// groups and not before: libtorchplug is linked to nothing of it. A table that lives until the process ends;
+// any thread may call its functions.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/namespaces.h"
+
+namespace torchplug::torchscript {
+
+struct Settings {
+  bool offload = false;              // groups of modules on the CPU are sent to the device
+  size_t engines = 8;                // that a group keeps, for as many kinds of calls
+  int64_t min_nodes = 1;             // a group of fewer operators stays as it is
+  std::vector<std::string> options;  // for the plugin: name, value, ...
+  bool gives_up = false;             // where a compile has failed, operators run one by one
+  // Called again and again, on the thread that waits for a compiler; throws to give up.
+  std::function<void()> interruption = [] {};
+};
+
+// What has become of one group.
+struct GroupFacts {
+  std::string operators;  // for people: "mul, add, softmax"
+  size_t programs = 0;    // kinds of calls that are kept
+  uint64_t calls = 0;
+  uint64_t interpreted = 0;  // of these: operator by operator, by PyTorch's interpreter
+  uint64_t engine_runs = 0;
+  uint64_t compiled = 0;
+  uint64_t loaded = 0;           // engines from disk
+  std::vector<std::string> why;  // it was interpreted, or an engine was declined; each once
+};
+
+struct Entry {
+  void (*enable)(const Settings& settings);
+  void (*disable)();
+  bool (*is_enabled)();
+  // Of groups that are still there.
+  std::vector<GroupFacts> (*report)();
+};
+
+}  // namespace torchplug::torchscript
+
+// The one symbol that libtorchplug looks for.
+extern "C" __attribute__((visibility("default"))) const torchplug::torchscript::Entry*
+torchplug_torchscript_entry();

@@ -1,0 +1,83 @@
+#include "torchscript/functional.h"
+
+#include <torch/csrc/jit/passes/remove_mutation.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace torchplug::torchscript {
+namespace {
+
+using torch::jit::Graph;
+using torch::jit::Node;
+
+// They give the dtype that they are given, in place or not.
+bool keeps_dtype(const std::string& name) {
+  static const std::unordered_set<std::string> names{
+      "aten::relu_",       "aten::relu6_",     "aten::hardtanh_",    "aten::leaky_relu_", "aten::elu_",
+      "aten::selu_",       "aten::celu_",      "aten::silu_",        "aten::gelu_",       "aten::mish_",
+      "aten::hardswish_",  "aten::neg_",       "aten::abs_",         "aten::hardsigmoid_", "aten::threshold_"};
+  return names.contains(name);
+}
+
+// They give what PyTorch promotes their operands to, unless they write in place.
+bool may_promote(const std::string& name) {
+  static const std::unordered_set<std::string> names{
+      "aten::add_",  "aten::sub_", "aten::mul_",  "aten::sigmoid_", "aten::tanh_",        "aten::exp_",
+      "aten::sqrt_", "aten::pow_", "aten::clamp_", "aten::rsqrt_",  "aten::masked_fill_", "aten::clamp_min_",
+      "aten::div_",  "aten::log_", "aten::square_"};
+  return names.contains(name);
+}
+
+// A node in front of which another takes the place of one that is removed.
+struct Anchor {
+  Node* behind;
+  std::string name;  // of what takes its place
+};
+
+class Remover {
+ public:
+  explicit Remover(const std::shared_ptr<Graph>& graph) : graph_(graph) {}
+
+  void remove() {
+    torch::jit::RemoveTensorMutation(graph_, [this](Node* node) { return may_remove(node); });
+    for (const Anchor& anchor : anchors_) {
+      Node* const made = anchor.behind->prev();
+      if (made->kind().toQualString() == anchor.name) keep_dtype(made);
+      anchor.behind->destroy();
+    }
+  }
+
+ private:
+  bool may_remove(Node* node) {
+    const std::string name = node->kind().toQualString();
+    if (keeps_dtype(name)) return true;
+    if (!may_promote(name)) return false;
+    Node* const behind = graph_->createNone();
+    behind->insertAfter(node);
+    anchors_.push_back({behind, name.substr(0, name.size() - 1)});
+    return true;
+  }
+
+  // What is written keeps its dtype, whatever is written.
+  void keep_dtype(Node* made) {
+    const torch::jit::WithInsertPoint behind(made->next());
+    Node* const typed = graph_->create(c10::aten::type_as, 1);
+    graph_->insertNode(typed);
+    typed->output()->setType(made->output()->type());
+    made->output()->replaceAllUsesWith(typed->output());
+    typed->addInput(made->output());
+    typed->addInput(made->input(0));
+  }
+
+  const std::shared_ptr<Graph>& graph_;
+  std::vector<Anchor> anchors_;
+};
+
+}  // namespace
+
+void make_functional(const std::shared_ptr<Graph>& graph) { Remover(graph).remove(); }
+
+}  // namespace torchplug::torchscript

@@ -1,0 +1,131 @@
+#include "torchscript/operators.h"
+
+#include <torch/csrc/jit/ir/constants.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "aten/plan/operator_facts.h"
+
+namespace torchplug::torchscript {
+namespace {
+
+using torch::jit::Node;
+using torch::jit::Value;
+namespace aten_names = c10::aten;
+namespace prim = c10::prim;
+
+constexpr int kDeepest = 16;  // of arithmetic with sizes
+
+bool is_plain(const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case c10::TypeKind::TensorType:
+    case c10::TypeKind::NumberType:
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::ComplexType:
+    case c10::TypeKind::StringType:
+    case c10::TypeKind::NoneType:
+    case c10::TypeKind::DeviceObjType: return true;
+    case c10::TypeKind::OptionalType: return is_plain(type->castRaw<c10::OptionalType>()->getElementType());
+    case c10::TypeKind::ListType: {
+      const c10::TypePtr& element = type->castRaw<c10::ListType>()->getElementType();
+      return element->kind() != c10::TypeKind::ListType && is_plain(element);
+    }
+    default: return false;
+  }
+}
+
+bool is_tensor(const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); }
+
+// A tensor that is made of sizes alone, as traces have them, and that the host may look into.
+bool is_of_sizes(const Value* value, int depth = 0) {
+  const Node* node = value->node();
+  if (node->kind() == prim::NumToTensor || node->kind() == prim::Constant) return true;
+  if (depth > kDeepest || !node->kind().is_aten() || node->inputs().empty()) return false;
+  return std::ranges::all_of(node->inputs(), [&](const Value* input) {
+    return !is_tensor(input) || is_of_sizes(input, depth + 1);
+  });
+}
+
+bool is_glue_of_pytorch(const Node* node) {
+  static const std::unordered_set<c10::Symbol> kinds{
+      prim::ListConstruct, prim::ListUnpack,   prim::NumToTensor, prim::dtype, prim::layout,
+      prim::device,        prim::profile,      prim::unchecked_cast, prim::min, prim::max,
+      aten_names::size,    aten_names::dim,    aten_names::len};
+  return kinds.contains(node->kind());
+}
+
+// Between numbers, texts and lists of them, by PyTorch's interpreter; or from a tensor of sizes to a number.
+bool is_arithmetic(const Node* node) {
+  if (!node->kind().is_aten() && !node->kind().is_prim()) return false;
+  const auto* schema = node->maybeSchema();
+  if (schema == nullptr || schema->is_mutable()) return false;
+  const auto is_number = [](const Value* value) { return !is_tensor(value) || is_of_sizes(value); };
+  return std::ranges::all_of(node->inputs(), is_number) &&
+         std::ranges::none_of(node->outputs(), is_tensor);
+}
+
+bool is_composite(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) ||
+         (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) &&
+          !op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1));
+}
+
+bool gives_tensors(const Node* node) {
+  return !node->outputs().empty() && std::ranges::all_of(node->outputs(), [](const Value* output) {
+    return is_tensor(output) || output->type()->isSubtypeOf(*c10::ListType::ofTensors());
+  });
+}
+
+bool gives_view(const c10::FunctionSchema& schema) {
+  return std::ranges::any_of(schema.returns(), [](const c10::Argument& one) {
+    return one.alias_info() != nullptr && !one.alias_info()->isWrite();
+  });
+}
+
+}  // namespace
+
+NodeKind Operators::kind_of(const Node* node) const {
+  if (!node->blocks().empty() || node->hasAttribute(torch::jit::attr::Subgraph)) return NodeKind::kOther;
+  if (node->kind() == prim::Constant || node->hasSideEffects() || node->isNondeterministic())
+    return NodeKind::kOther;
+  const auto has_plain_type = [](const Value* value) { return is_plain(value->type()); };
+  if (!std::ranges::all_of(node->inputs(), has_plain_type)) return NodeKind::kOther;
+  if (!std::ranges::all_of(node->outputs(), has_plain_type)) return NodeKind::kOther;
+  if (is_elsewhere(node)) return NodeKind::kOther;
+  if (is_glue_of_pytorch(node)) return NodeKind::kGlue;
+  if (node->kind() == prim::ConstantChunk) return NodeKind::kView;
+  if (const auto* schema = node->maybeSchema()) {
+    const auto op = c10::Dispatcher::singleton().findSchema({schema->name(), schema->overload_name()});
+    if (op && gives_tensors(node)) return kind_of_operator(node, *op);
+  }
+  return is_arithmetic(node) ? NodeKind::kGlue : NodeKind::kOther;
+}
+
+NodeKind Operators::kind_of_operator(const Node* /*node*/, const c10::OperatorHandle& op) const {
+  if (op.schema().is_mutable() || op.hasTag(at::Tag::nondeterministic_seeded) ||
+      op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape))
+    return NodeKind::kOther;
+  const bool is_listed = compiler_.find(aten::full_name(op.operator_name())) != nullptr;
+  if (!is_listed && !is_composite(op)) return NodeKind::kOther;
+  return gives_view(op.schema()) ? NodeKind::kView : NodeKind::kCompute;
+}
+
+// What PyTorch has seen of its tensors in the first calls: whether they were all of other devices.
+bool Operators::is_elsewhere(const Node* node) const {
+  if (offload_) return false;
+  bool is_here = false;
+  bool is_there = false;
+  for (const Value* input : node->inputs()) {
+    const Node* maker = input->node();
+    if (maker->kind() != prim::profile || !maker->hasAttribute(torch::jit::attr::profiled_type)) continue;
+    const auto type = maker->ty(torch::jit::attr::profiled_type)->cast<c10::TensorType>();
+    if (type == nullptr || !type->device()) continue;
+    (type->device()->type() == kDeviceType ? is_here : is_there) = true;
+  }
+  return is_there && !is_here;
+}
+
+}  // namespace torchplug::torchscript

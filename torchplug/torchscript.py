@@ -1,0 +1,75 @@
+"""Groups of operators in scripted and traced modules: each is compiled by the plugin and runs as one.
+
+Functions that PyTorch optimises while groups are enabled get them: at the second call of a function, as a rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchplug import _C
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["GroupReport", "disable", "enable", "is_enabled", "report"]
+
+
+@dataclass(frozen=True)
+class GroupReport:
+    """What has become of one group."""
+
+    operators: str
+    """What it does: "mul, add, softmax"."""
+    programs: int
+    """Kinds of calls that it keeps a program for."""
+    calls: int
+    interpreted: int
+    """Calls that PyTorch's interpreter did, operator by operator; each kind's first is recorded, and is none of them."""
+    engine_runs: int
+    compiled: int
+    loaded: int
+    """Engines that came from the disk."""
+    why: tuple[str, ...]
+    """Why calls were interpreted, or engines declined."""
+
+
+def enable(
+    *,
+    offload: bool = False,
+    options: Mapping[str, object] | None = None,
+    engines: int = 8,
+    min_nodes: int = 1,
+    on_error: str = "raise",
+) -> None:
+    """Groups what scripted and traced modules do on the device.
+
+    offload: modules on the CPU too: their groups are sent to the device, where weights are kept.
+    options: for the plugin's compiler.
+    engines: for how many kinds of calls - sizes, dtypes, numbers - a group keeps what was compiled.
+    min_nodes: a group of fewer operators is none.
+    on_error: "eager" has operators run one by one where a compile fails; "raise" raises.
+    """
+    if on_error not in ("raise", "eager"):
+        raise ValueError(f'Option \'on_error\' is {on_error!r}. It may be "raise" or "eager".')
+    for name, value in (("engines", engines), ("min_nodes", min_nodes)):
+        if value < 1:
+            raise ValueError(f"Option '{name}' is {value}. Give at least 1.")
+    plugin = [text for name, value in (options or {}).items() for text in (name, str(value))]
+    _C.torchscript_enable(offload, engines, min_nodes, plugin, on_error == "eager")
+
+
+def disable() -> None:
+    """What was grouped is interpreted from now on; calls that are under way are finished."""
+    _C.torchscript_disable()
+
+
+def is_enabled() -> bool:
+    """Whether groups are enabled."""
+    return _C.torchscript_is_enabled()
+
+
+def report() -> list[GroupReport]:
+    """Of all groups of functions that are still there."""
+    return [GroupReport(**{**group, "why": tuple(group["why"])}) for group in _C.torchscript_report()]
