@@ -13,6 +13,8 @@ namespace {
 using torch::jit::Graph;
 using torch::jit::Node;
 
+constexpr size_t kConvolutionArguments = 9;
+
 // They give the dtype that they are given, in place or not.
 bool keeps_dtype(const std::string& name) {
   static const std::unordered_set<std::string> names{
@@ -42,6 +44,7 @@ class Remover {
   explicit Remover(const std::shared_ptr<Graph>& graph) : graph_(graph) {}
 
   void remove() {
+    look_through_profiles(graph_->block());
     torch::jit::RemoveTensorMutation(graph_, [this](Node* node) { return may_remove(node); });
     for (const Anchor& anchor : anchors_) {
       Node* const made = anchor.behind->prev();
@@ -51,6 +54,20 @@ class Remover {
   }
 
  private:
+  // Nodes that only note types look like other names of what is written.
+  static void look_through_profiles(torch::jit::Block* block) {
+    for (Node* node : block->nodes()) {
+      for (torch::jit::Block* inner : node->blocks()) look_through_profiles(inner);
+      const std::string name = node->kind().toQualString();
+      if (!keeps_dtype(name) && !may_promote(name)) continue;
+      while (node->input(0)->node()->kind() == c10::prim::profile) {
+        Node* const profile = node->input(0)->node();
+        profile->output()->replaceAllUsesWith(profile->input());
+        profile->destroy();
+      }
+    }
+  }
+
   bool may_remove(Node* node) {
     const std::string name = node->kind().toQualString();
     if (keeps_dtype(name)) return true;
@@ -77,6 +94,22 @@ class Remover {
 };
 
 }  // namespace
+
+void name_convolutions(torch::jit::Block* block) {
+  for (auto it = block->nodes().begin(); it != block->nodes().end();) {
+    Node* const node = *it;
+    ++it;
+    for (torch::jit::Block* inner : node->blocks()) name_convolutions(inner);
+    if (node->kind() != c10::aten::_convolution) continue;
+    Node* const made = node->owningGraph()->create(c10::aten::convolution, 1);
+    for (size_t i = 0; i < kConvolutionArguments; ++i) made->addInput(node->input(i));
+    made->copyMetadata(node);
+    made->insertBefore(node);
+    made->output()->copyMetadata(node->output());
+    node->output()->replaceAllUsesWith(made->output());
+    node->destroy();
+  }
+}
 
 void make_functional(const std::shared_ptr<Graph>& graph) { Remover(graph).remove(); }
 

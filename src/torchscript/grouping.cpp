@@ -146,7 +146,6 @@ class Merger {
       outside_[node->output()] = outside_of(node->input());
       return;
     }
-    std::vector<Value*> inputs;
     Node* made = graph_->createClone(node, [&](Value* value) { return inner(value); });
     graph_->insertNode(made);
     for (size_t i = 0; i < node->outputs().size(); ++i) {
@@ -161,6 +160,9 @@ class Merger {
   }
 
   Value* inner(Value* value) {
+    const auto known = inside_.find(value);
+    if (known != inside_.end()) return known->second;
+    while (value->node()->kind() == prim::profile) value = value->node()->input();
     const auto found = inside_.find(value);
     if (found != inside_.end()) return found->second;
     Node* maker = value->node();
@@ -207,6 +209,7 @@ class Merger {
 }  // namespace
 
 size_t make_groups(const std::shared_ptr<Graph>& graph, const Operators& operators, int64_t min_nodes) {
+  name_convolutions(graph->block());
   make_functional(graph);
   const Finder finder(graph, operators, min_nodes);
   for (const Segment& segment : finder.segments()) Merger(segment).merge();

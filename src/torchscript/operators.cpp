@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "aten/plan/operator_facts.h"
+#include "torchscript/random.h"
 
 namespace torchplug::torchscript {
 namespace {
@@ -85,11 +86,19 @@ bool gives_view(const c10::FunctionSchema& schema) {
   });
 }
 
+// What is known of a node's arguments before it runs.
+auto constants_of(const Node* node) {
+  return [node](const std::string& name) -> std::optional<c10::IValue> {
+    if (!node->hasNamedInput(name)) return std::nullopt;
+    return torch::jit::toIValue(node->namedInput(name));
+  };
+}
+
 }  // namespace
 
 NodeKind Operators::kind_of(const Node* node) const {
   if (!node->blocks().empty() || node->hasAttribute(torch::jit::attr::Subgraph)) return NodeKind::kOther;
-  if (node->kind() == prim::Constant || node->hasSideEffects() || node->isNondeterministic())
+  if (node->kind() == prim::Constant || node->hasSideEffects())
     return NodeKind::kOther;
   const auto has_plain_type = [](const Value* value) { return is_plain(value->type()); };
   if (!std::ranges::all_of(node->inputs(), has_plain_type)) return NodeKind::kOther;
@@ -104,8 +113,8 @@ NodeKind Operators::kind_of(const Node* node) const {
   return is_arithmetic(node) ? NodeKind::kGlue : NodeKind::kOther;
 }
 
-NodeKind Operators::kind_of_operator(const Node* /*node*/, const c10::OperatorHandle& op) const {
-  if (op.schema().is_mutable() || op.hasTag(at::Tag::nondeterministic_seeded) ||
+NodeKind Operators::kind_of_operator(const Node* node, const c10::OperatorHandle& op) const {
+  if (op.schema().is_mutable() || draws_random(op, constants_of(node)) ||
       op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape))
     return NodeKind::kOther;
   const bool is_listed = compiler_.find(aten::full_name(op.operator_name())) != nullptr;

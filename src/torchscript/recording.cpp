@@ -3,6 +3,7 @@
 #include <ATen/record_function.h>
 #include <c10/util/ScopeExit.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -16,6 +17,13 @@ struct Place final : at::ObserverContext {
   int32_t number;
 };
 
+// PyTorch shows all of a stack, of which the operator has the end.
+template <class Values>
+auto last(const Values& values, size_t count) {
+  const size_t all = values.size();
+  return c10::ArrayRef<c10::IValue>(values.data() + (all - std::min(all, count)), std::min(all, count));
+}
+
 }  // namespace
 
 // What PyTorch calls around each operator.
@@ -25,7 +33,7 @@ struct Listener {
     const auto name = function.operator_name();
     const auto op = name ? c10::Dispatcher::singleton().findSchema(*name) : std::nullopt;
     if (!op) return nullptr;
-    const auto inputs = function.inputs();
+    const auto inputs = last(function.inputs(), op->schema().arguments().size());
     const auto number = static_cast<int32_t>(current->calls_.size());
     current->calls_.push_back({*op, std::vector<c10::IValue>(inputs.begin(), inputs.end()), {}, {}});
     if (current->open_.empty()) {
@@ -39,8 +47,8 @@ struct Listener {
 
   static void end(const at::RecordFunction& function, at::ObserverContext* context) {
     if (current == nullptr || context == nullptr) return;
-    const int32_t number = static_cast<Place*>(context)->number;
-    current->calls_[static_cast<size_t>(number)].results = function.outputs();
+    RecordedCall& call = current->calls_[static_cast<size_t>(static_cast<Place*>(context)->number)];
+    call.results = last(function.outputs(), call.op.schema().returns().size()).vec();
     if (!current->open_.empty()) current->open_.pop_back();
   }
 };

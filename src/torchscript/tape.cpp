@@ -10,6 +10,7 @@
 
 #include "aten/plan/operator_facts.h"
 #include "runtime/device.h"
+#include "torchscript/random.h"
 
 namespace torchplug::torchscript {
 namespace {
@@ -44,7 +45,7 @@ void add_impls(c10::ArrayRef<c10::IValue> values, Impls& impls) {
     });
 }
 
-bool is_random(const c10::OperatorHandle& op) { return op.hasTag(at::Tag::nondeterministic_seeded); }
+bool is_random(const RecordedCall& call) { return draws_random(call.op, call.arguments); }
 bool depends_on_data(const c10::OperatorHandle& op) {
   return op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape);
 }
@@ -66,6 +67,7 @@ class Tapewriter {
     for (const int32_t call : kept_) add_step(recording_.call(call));
     for (const c10::IValue& output : outputs) add_result(output);
     if (!why_.empty()) return why_;
+    drop_unneeded();
     return std::move(tape_);
   }
 
@@ -118,7 +120,7 @@ class Tapewriter {
     add_impls(call.arguments, known);
     for (const int32_t number : parts) {
       const RecordedCall& part = recording_.call(number);
-      if (part.op.schema().is_mutable() || is_random(part.op) || depends_on_data(part.op)) return false;
+      if (part.op.schema().is_mutable() || is_random(part) || depends_on_data(part.op)) return false;
       for (const at::Tensor& tensor : tensors_in(part.arguments))
         if (tensor.defined() && !known.contains(impl_of(tensor)) && !is_number(tensor)) return false;
       add_impls(part.results, known);
@@ -158,7 +160,7 @@ class Tapewriter {
       const bool is_made = std::ranges::any_of(
           given, [&](const at::Tensor& one) { return one.defined() && made.contains(impl_of(one)); });
       const auto is_on_host = [](const at::Tensor& one) { return !one.defined() || one.is_cpu(); };
-      const bool is_constant = !is_made && !call.op.schema().is_mutable() && !is_random(call.op) &&
+      const bool is_constant = !is_made && !call.op.schema().is_mutable() && !is_random(call) &&
                                std::ranges::all_of(results, is_on_host);
       if (!is_constant) add_impls(call.results, made);
       return is_constant;
@@ -179,7 +181,7 @@ class Tapewriter {
   void add_step(const RecordedCall& call) {
     const c10::FunctionSchema& schema = call.op.schema();
     if (schema.is_mutable()) return refuse("it calls " + name_of(call) + ", which writes a tensor");
-    if (is_random(call.op)) return refuse("it calls " + name_of(call) + ", which draws random numbers");
+    if (is_random(call)) return refuse("it calls " + name_of(call) + ", which draws random numbers");
     if (depends_on_data(call.op))
       return refuse("what " + name_of(call) + " gives has a size that depends on what is computed");
     TapeStep step{call.op, call.arguments, {}, {}, false};
@@ -245,6 +247,22 @@ class Tapewriter {
       result.registers.push_back(found->second);
     });
     tape_.results.push_back(std::move(result));
+  }
+
+  void drop_unneeded() {
+    std::unordered_set<int32_t> needed;
+    for (const TapeResult& result : tape_.results)
+      needed.insert(result.registers.begin(), result.registers.end());
+    for (auto step = tape_.steps.rbegin(); step != tape_.steps.rend(); ++step) {
+      const auto is_needed = [&](int32_t place) { return place >= 0 && needed.contains(place); };
+      if (std::ranges::none_of(step->results, is_needed)) {
+        step->results.clear();
+        continue;
+      }
+      for (const Operand& operand : step->operands)
+        needed.insert(operand.registers.begin(), operand.registers.end());
+    }
+    std::erase_if(tape_.steps, [](const TapeStep& step) { return step.results.empty(); });
   }
 
   void refuse(std::string why) {
