@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from torchplug import _C
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["GroupReport", "disable", "enable", "is_enabled", "report"]
+    import torch
+
+__all__ = ["GroupReport", "disable", "enable", "is_enabled", "lower", "register_backend", "report"]
 
 
 @dataclass(frozen=True)
@@ -73,3 +75,18 @@ def is_enabled() -> bool:
 def report() -> list[GroupReport]:
     """Of all groups of functions that are still there."""
     return [GroupReport(**{**group, "why": tuple(group["why"])}) for group in _C.torchscript_report()]
+
+
+def register_backend() -> None:
+    """So that torch.jit.load takes modules that were lowered to the device."""
+    _C.torchscript_register_backend()
+
+
+def lower(module: torch.jit.ScriptModule, methods: Sequence[str] = ("forward",)) -> torch.jit.ScriptModule:
+    """The module with these methods as the device's, as torch._C._jit_to_backend makes it: it runs there wherever it lives."""
+    import torch
+
+    register_backend()
+    name = torch._C._get_privateuse1_backend_name()
+    lowered: torch.jit.ScriptModule = torch._C._jit_to_backend(name, module, dict.fromkeys(methods, ""))
+    return lowered

@@ -59,6 +59,9 @@ void bind_torchscript(py::module_& module) {
   module.def("torchscript_disable", &disable, py::call_guard<py::gil_scoped_release>());
   module.def("torchscript_is_enabled", &is_enabled);
   module.def("torchscript_report", &report);
+  module.def(
+      "torchscript_register_backend", [] { pytorch::torchscript_library().register_backend(); },
+      py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace torchplug::python

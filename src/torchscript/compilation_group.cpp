@@ -11,6 +11,7 @@
 #include "aten/plan/operator_facts.h"
 #include "base/immortal.h"
 #include "torchscript/call_key.h"
+#include "torchscript/offload.h"
 #include "torchscript/recording.h"
 #include "torchscript/state.h"
 
@@ -54,12 +55,19 @@ c10::Symbol weights_symbol() {
   return symbol;
 }
 
-CompilationGroup::CompilationGroup(std::shared_ptr<torch::jit::Graph> graph, std::vector<bool> weights)
+c10::Symbol lowered_symbol() {
+  static const c10::Symbol symbol = c10::Symbol::attr("lowered");
+  return symbol;
+}
+
+CompilationGroup::CompilationGroup(std::shared_ptr<torch::jit::Graph> graph, std::vector<bool> weights,
+                                   std::shared_ptr<const Settings> own)
     : graph_(std::move(graph)),
       code_(graph_, group_symbol().toQualString()),
       weights_(std::move(weights)),
+      own_(std::move(own)),
       inputs_(graph_->inputs().size()),
-      programs_(current_settings() ? current_settings()->engines : Programs::kDefaultCapacity) {}
+      programs_(settings() ? settings()->engines : Programs::kDefaultCapacity) {}
 
 void CompilationGroup::interpret(Stack& stack) const { torch::jit::InterpreterState(code_).run(stack); }
 
@@ -77,9 +85,39 @@ void CompilationGroup::run(Stack& stack) {
 }
 
 std::optional<CompilationGroup::Results> CompilationGroup::results_for(Inputs inputs) {
-  if (current_settings() == nullptr) return std::nullopt;
-  const auto device = device_of(inputs);
-  return device ? results_on(*device, inputs) : std::nullopt;
+  const auto known = settings();
+  if (known == nullptr) return std::nullopt;
+  if (const auto device = device_of(inputs)) return results_on(*device, inputs);
+  return known->offload && are_on_host(inputs) ? results_by_sending(inputs) : std::nullopt;
+}
+
+// The first call of a kind is done on the CPU, and once more on the device to be recorded.
+std::optional<CompilationGroup::Results> CompilationGroup::results_by_sending(Inputs inputs) {
+  auto key = key_of(inputs);
+  if (!key || at::autocast::is_autocast_enabled(at::kCPU)) return std::nullopt;
+  const DeviceIndex device = current_device();
+  key->add(static_cast<int64_t>(device));
+  Programs::Answer answer = programs_.get_or_start(*key);
+  if (answer.ticket) {
+    try {
+      record(device, sent(inputs, weights_, device).values, *answer.ticket);
+    } catch (const c10::Error& error) {  // such as of an operator that names the CPU
+      note(error.what_without_backtrace());
+      answer.ticket->finish(nullptr);
+    }
+    return std::nullopt;
+  }
+  if (!answer.engine || *answer.engine == nullptr) return std::nullopt;
+  const std::vector<at::Tensor> given = tensors_in(inputs);
+  SentInputs moved = sent(inputs, weights_, device);
+  const auto come_back = [&](const at::Tensor& tensor, int32_t input) {
+    if (input >= 0) return given[static_cast<size_t>(input)];
+    moved.bytes += tensor.nbytes();
+    return tensor.to(at::kCPU);
+  };
+  auto results = (*answer.engine)->run(tensors_in(moved.values), come_back);
+  count_moved(moved.bytes);
+  return results;
 }
 
 std::optional<CompilationGroup::Results> CompilationGroup::results_on(DeviceIndex device, Inputs inputs) {
@@ -99,8 +137,8 @@ CompilationGroup::Results CompilationGroup::record(DeviceIndex device, Inputs in
   const WithoutAutocastCache seen;
   const Recording recording([&] { interpret(stack); });
   const compile::Compiler* compiler = compile::Compiler::of(device);
-  const auto settings = current_settings();
-  if (compiler == nullptr || settings == nullptr) {
+  const auto known = settings();
+  if (compiler == nullptr || known == nullptr) {
     ticket.finish(nullptr);
     return stack;
   }
@@ -116,7 +154,7 @@ CompilationGroup::Results CompilationGroup::record(DeviceIndex device, Inputs in
     return stack;
   }
   auto program =
-      std::make_shared<Program>(std::get<Tape>(std::move(tape)), *compiler, weights_in(inputs), *settings);
+      std::make_shared<Program>(std::get<Tape>(std::move(tape)), *compiler, weights_in(inputs), *known);
   keep(program);
   ticket.finish(std::move(program));
   return stack;
@@ -176,7 +214,13 @@ std::function<void(Stack&)> make_operation(const torch::jit::Node* node) {
   const auto& graph = node->g(torch::jit::attr::Subgraph);
   std::vector<bool> weights(node->inputs().size());
   for (const int64_t place : node->is(weights_symbol())) weights[static_cast<size_t>(place)] = true;
-  auto group = std::make_shared<CompilationGroup>(graph, std::move(weights));
+  std::shared_ptr<const Settings> own;
+  if (node->hasAttribute(lowered_symbol())) {
+    Settings lowered;
+    lowered.offload = true;
+    own = std::make_shared<const Settings>(std::move(lowered));
+  }
+  auto group = std::make_shared<CompilationGroup>(graph, std::move(weights), std::move(own));
   {
     AllGroups& all = all_groups();
     const std::lock_guard lock(all.lock);

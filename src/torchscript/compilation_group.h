@@ -17,13 +17,16 @@
 #include "graph/engine_cache.h"
 #include "torchscript/entry.h"
 #include "torchscript/program.h"
+#include "torchscript/state.h"
 
 namespace torchplug::torchscript {
 
 class CompilationGroup {
  public:
-  // `weights`: which inputs seldom change.
-  CompilationGroup(std::shared_ptr<torch::jit::Graph> graph, std::vector<bool> weights);
+  // `weights`: which inputs seldom change. `own`: settings that hold whether groups are enabled or not; null:
+  // those that groups are enabled with.
+  CompilationGroup(std::shared_ptr<torch::jit::Graph> graph, std::vector<bool> weights,
+                   std::shared_ptr<const Settings> own);
 
   // Takes its inputs from the stack and leaves its results.
   void run(torch::jit::Stack& stack);
@@ -37,7 +40,9 @@ class CompilationGroup {
   using Results = std::vector<c10::IValue>;
   using Programs = graph::EngineCache<Program>;
 
+  std::shared_ptr<const Settings> settings() const { return own_ ? own_ : current_settings(); }
   std::optional<Results> results_for(Inputs inputs);
+  std::optional<Results> results_by_sending(Inputs inputs);
   std::optional<Results> results_on(DeviceIndex device, Inputs inputs);
   Results record(DeviceIndex device, Inputs inputs, Programs::Ticket& ticket);
   std::vector<bool> weights_in(Inputs inputs) const;
@@ -47,6 +52,7 @@ class CompilationGroup {
   const std::shared_ptr<torch::jit::Graph> graph_;
   const torch::jit::Code code_;
   const std::vector<bool> weights_;
+  const std::shared_ptr<const Settings> own_;
   const size_t inputs_;
   Programs programs_;
   std::atomic<uint64_t> calls_{0};
@@ -67,5 +73,7 @@ std::function<void(torch::jit::Stack&)> make_operation(const torch::jit::Node* n
 c10::Symbol group_symbol();
 // Which inputs of it seldom change: an attribute of the node.
 c10::Symbol weights_symbol();
+// That it is of a module that was lowered to the device: an attribute too.
+c10::Symbol lowered_symbol();
 
 }  // namespace torchplug::torchscript

@@ -41,6 +41,8 @@ struct Entry {
   bool (*is_enabled)();
   // Of groups that are still there.
   std::vector<GroupFacts> (*report)();
+  // So that modules can be lowered to the device, and such modules loaded.
+  void (*register_backend)();
 };
 
 }  // namespace torchplug::torchscript

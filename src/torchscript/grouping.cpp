@@ -122,8 +122,9 @@ bool belongs_inside(const Node* constant) {
 // Puts the nodes of a segment into a group.
 class Merger {
  public:
-  explicit Merger(const Segment& segment)
+  Merger(const Segment& segment, GroupUse use)
       : segment_(segment),
+        use_(use),
         members_(segment.begin(), segment.end()),
         outer_(segment.back()->owningGraph()),
         group_(outer_->create(group_symbol(), 0)),
@@ -136,6 +137,7 @@ class Merger {
       for (Value* output : node->outputs()) give(output);
     group_->g_(attr::Subgraph, graph_);
     group_->is_(weights_symbol(), std::move(weights_));
+    if (use_ == GroupUse::kLowered) group_->i_(lowered_symbol(), 1);
     for (auto node = segment_.rbegin(); node != segment_.rend(); ++node) (*node)->destroy();
   }
 
@@ -196,6 +198,7 @@ class Merger {
   }
 
   const Segment& segment_;
+  GroupUse use_;
   std::unordered_set<const Node*> members_;
   Graph* outer_;
   Node* group_;
@@ -208,11 +211,12 @@ class Merger {
 
 }  // namespace
 
-size_t make_groups(const std::shared_ptr<Graph>& graph, const Operators& operators, int64_t min_nodes) {
+size_t make_groups(const std::shared_ptr<Graph>& graph, const Operators& operators, int64_t min_nodes,
+                   GroupUse use) {
   name_convolutions(graph->block());
   make_functional(graph);
   const Finder finder(graph, operators, min_nodes);
-  for (const Segment& segment : finder.segments()) Merger(segment).merge();
+  for (const Segment& segment : finder.segments()) Merger(segment, use).merge();
   return finder.segments().size();
 }
 

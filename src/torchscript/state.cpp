@@ -12,6 +12,8 @@
 #include "compile/compiler.h"
 #include "torchscript/compilation_group.h"
 #include "torchscript/grouping.h"
+#include "torchscript/lowering.h"
+#include "torchscript/offload.h"
 
 namespace torchplug::torchscript {
 namespace {
@@ -35,7 +37,9 @@ void pass(std::shared_ptr<torch::jit::Graph>& graph) {
   make_groups(graph, Operators(*compiler, settings->offload), settings->min_nodes);
 }
 
-// What PyTorch knows of a group's effects: it has none.
+}  // namespace
+
+// A group has no effects but its results.
 void tell_pytorch() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -43,10 +47,9 @@ void tell_pytorch() {
         group_symbol(), [](const torch::jit::Node* node) { return torch::jit::Operation(make_operation(node)); },
         c10::AliasAnalysisKind::PURE_FUNCTION)});
     torch::jit::registerPrePass(pass);
+    register_backend();
   });
 }
-
-}  // namespace
 
 void enable(const Settings& settings) {
   const DeviceIndex device = current_device();
@@ -62,8 +65,11 @@ void enable(const Settings& settings) {
 }
 
 void disable() {
-  const std::lock_guard hold(state().lock);
-  state().settings = nullptr;
+  {
+    const std::lock_guard hold(state().lock);
+    state().settings = nullptr;
+  }
+  forget_weights();
 }
 
 std::shared_ptr<const Settings> current_settings() {
@@ -75,6 +81,7 @@ std::shared_ptr<const Settings> current_settings() {
 
 const torchplug::torchscript::Entry* torchplug_torchscript_entry() {
   using namespace torchplug::torchscript;
-  static const Entry entry{enable, disable, [] { return current_settings() != nullptr; }, facts_of_groups};
+  static const Entry entry{enable, disable, [] { return current_settings() != nullptr; }, facts_of_groups,
+                           tell_pytorch};
   return &entry;
 }

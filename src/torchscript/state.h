@@ -9,6 +9,8 @@ namespace torchplug::torchscript {
 
 // Throws if they are enabled already, or if the device has no compiler.
 void enable(const Settings& settings);
+// What PyTorch is told once: of groups, of the pass that makes them, of the backend that modules are lowered to.
+void tell_pytorch();
 // Groups that run are finished; from then on all are interpreted.
 void disable();
 // Null: they are not. What a call has got stays as it is until the call is done.
