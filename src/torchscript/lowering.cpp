@@ -22,13 +22,17 @@ namespace {
 using torch::jit::Graph;
 using torch::jit::Stack;
 
-// A method of a module, with its groups.
+// A method of a module, with its groups: made at the first call, since a module that is being loaded has not
+// all of its functions yet.
 class LoweredMethod : public torch::CustomClassHolder {
  public:
-  LoweredMethod(const torch::jit::Module& module, const std::string& name, const compile::Compiler& compiler)
-      : module_(module), code_(grouped(module.get_method(name), compiler), name) {}
+  LoweredMethod(const torch::jit::Module& module, std::string name, const compile::Compiler& compiler)
+      : module_(module), name_(std::move(name)), compiler_(compiler) {}
 
-  c10::impl::GenericList run(const c10::impl::GenericList& inputs) const {
+  c10::impl::GenericList run(const c10::impl::GenericList& inputs) {
+    std::call_once(once_, [this] {
+      code_ = torch::jit::Code(grouped(module_.get_method(name_), compiler_), name_);
+    });
     Stack stack{module_._ivalue()};
     for (const c10::IValue& input : inputs) stack.push_back(input);
     torch::jit::InterpreterState(code_).run(stack);
@@ -54,6 +58,9 @@ class LoweredMethod : public torch::CustomClassHolder {
   }
 
   torch::jit::Module module_;
+  std::string name_;
+  const compile::Compiler& compiler_;
+  std::once_flag once_;
   torch::jit::Code code_;
 };
 
