@@ -2,10 +2,8 @@
 
 #include <torch/csrc/jit/passes/remove_mutation.h>
 
-#include <algorithm>
 #include <string>
 #include <unordered_set>
-#include <vector>
 
 namespace torchplug::torchscript {
 namespace {
@@ -33,11 +31,11 @@ bool may_promote(const std::string& name) {
   return names.contains(name);
 }
 
-// A node in front of which another takes the place of one that is removed.
-struct Anchor {
-  Node* behind;
-  std::string name;  // of what takes its place
-};
+// Nodes that take the place of others have their scope: so they are found again, wherever they have been moved.
+c10::Symbol mark() {
+  static const c10::Symbol symbol = c10::Symbol::scope("torchplug_keeps_dtype");
+  return symbol;
+}
 
 class Remover {
  public:
@@ -45,12 +43,8 @@ class Remover {
 
   void remove() {
     look_through_profiles(graph_->block());
-    torch::jit::RemoveTensorMutation(graph_, [this](Node* node) { return may_remove(node); });
-    for (const Anchor& anchor : anchors_) {
-      Node* const made = anchor.behind->prev();
-      if (made->kind().toQualString() == anchor.name) keep_dtype(made);
-      anchor.behind->destroy();
-    }
+    torch::jit::RemoveTensorMutation(graph_, may_remove);
+    keep_dtypes(graph_->block());
   }
 
  private:
@@ -68,14 +62,23 @@ class Remover {
     }
   }
 
-  bool may_remove(Node* node) {
+  static bool may_remove(Node* node) {
     const std::string name = node->kind().toQualString();
     if (keeps_dtype(name)) return true;
     if (!may_promote(name)) return false;
-    Node* const behind = graph_->createNone();
-    behind->insertAfter(node);
-    anchors_.push_back({behind, name.substr(0, name.size() - 1)});
+    node->setScope(node->scope()->push(mark()));
     return true;
+  }
+
+  void keep_dtypes(torch::jit::Block* block) {
+    for (auto it = block->nodes().begin(); it != block->nodes().end();) {
+      Node* const node = *it;
+      ++it;
+      for (torch::jit::Block* inner : node->blocks()) keep_dtypes(inner);
+      if (node->scope()->name() != mark()) continue;
+      node->setScope(node->scope()->parent());
+      if (!may_promote(node->kind().toQualString())) keep_dtype(node);
+    }
   }
 
   // What is written keeps its dtype, whatever is written.
@@ -90,7 +93,6 @@ class Remover {
   }
 
   const std::shared_ptr<Graph>& graph_;
-  std::vector<Anchor> anchors_;
 };
 
 }  // namespace

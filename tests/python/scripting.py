@@ -13,7 +13,7 @@ CALLS = 4  # PyTorch looks at the first, optimises at the second, where groups a
 
 def scripted(source):
     """The function f of a text."""
-    return torch.jit.CompilationUnit(source).f
+    return torch.jit.CompilationUnit(source + "\n").f
 
 
 def script(model):

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 import torch
-from helpers import assert_equal, assert_same, output_of
+from helpers import assert_equal, assert_same, capture, output_of
 from scripting import (
     as_eager,
     engine_runs,
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 
 
 @pytest.fixture(autouse=True)
-def groups():
+def groups(compiling_afresh):
     torchscript.enable()
     yield
     torchscript.disable()
@@ -497,13 +497,11 @@ def test_several_threads_call_one_function(device):
     assert wrong == []
 
 
-def test_a_group_can_be_captured_and_replayed(device):
+def test_a_group_can_be_captured_and_replayed(device, module):
     f = scripted("def f(x):\n  return torch.relu(x * 2.5) + x")
     as_eager(f, lambda x: torch.relu(x * 2.5) + x, device, x(3, 3))
     given = x(3, 3).to(device)
-    graph = torch.get_device_module(device).CUDAGraph() if False else torch.get_device_module(device).Graph()
-    with torch.get_device_module(device).graph(graph):
-        result = f(given)
+    graph, result = capture(module, lambda: f(given))
     fresh = x(3, 3)
     given.copy_(fresh)
     graph.replay()
