@@ -74,7 +74,9 @@ def is_enabled() -> bool:
 
 def report() -> list[GroupReport]:
     """Of all groups of functions that are still there."""
-    return [GroupReport(**{**group, "why": tuple(group["why"])}) for group in _C.torchscript_report()]
+    return [
+        GroupReport(**{**group, "why": tuple(group["why"])}) for group in _C.torchscript_report()
+    ]
 
 
 def register_backend() -> None:
@@ -82,11 +84,15 @@ def register_backend() -> None:
     _C.torchscript_register_backend()
 
 
-def lower(module: torch.jit.ScriptModule, methods: Sequence[str] = ("forward",)) -> torch.jit.ScriptModule:
+def lower(
+    module: torch.jit.ScriptModule, methods: Sequence[str] = ("forward",)
+) -> torch.jit.ScriptModule:
     """The module with these methods as the device's, as torch._C._jit_to_backend makes it: it runs there wherever it lives."""
     import torch
 
     register_backend()
     name = torch._C._get_privateuse1_backend_name()
-    lowered: torch.jit.ScriptModule = torch._C._jit_to_backend(name, module, dict.fromkeys(methods, ""))
+    lowered: torch.jit.ScriptModule = torch._C._jit_to_backend(
+        name, module, dict.fromkeys(methods, "")
+    )
     return lowered

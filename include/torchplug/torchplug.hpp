@@ -225,8 +225,8 @@ class PLUG_EXPORT Package {
 namespace torchscript {
 
 struct Options {
-  bool offload = false;      // modules on the CPU too: their groups are sent to the device
-  std::size_t engines = 8;   // for how many kinds of calls a group keeps what was compiled
+  bool offload = false;     // modules on the CPU too: their groups are sent to the device
+  std::size_t engines = 8;  // for how many kinds of calls a group keeps what was compiled
   std::int64_t min_nodes = 1;  // a group of fewer operators is none
 };
 PLUG_EXPORT void enable(const Options &options = Options());

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "pytorch/torchscript_library.h"
 #include "python/bindings.h"
 #include "python/waiting.h"
+#include "pytorch/torchscript_library.h"
 
 namespace py = pybind11;
 

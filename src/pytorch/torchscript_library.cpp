@@ -26,8 +26,9 @@ const torchscript::Entry* load() {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
-    TORCH_CHECK(false, "TorchScript groups need ", path, ", which cannot be loaded: ",
-                why == nullptr ? "no reason is known" : why, ". Install torchplug anew.");
+    TORCH_CHECK(false, "TorchScript groups need ", path,
+                ", which cannot be loaded: ", why == nullptr ? "no reason is known" : why,
+                ". Install torchplug anew.");
   }
   using Find = const torchscript::Entry* (*)();
   const auto find = reinterpret_cast<Find>(dlsym(library, "torchplug_torchscript_entry"));

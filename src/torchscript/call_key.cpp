@@ -15,18 +15,22 @@ namespace {
 
 using graph::EngineKey;
 
-constexpr c10::DispatchKeySet kWatching{
-    c10::DispatchKey::Python,           c10::DispatchKey::PythonTLSSnapshot,
-    c10::DispatchKey::PythonDispatcher, c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
-    c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::FuncTorchBatchedDecomposition,
-    c10::DispatchKey::FuncTorchVmapMode, c10::DispatchKey::FuncTorchGradWrapper,
-    c10::DispatchKey::Functionalize,    c10::DispatchKey::Tracer,
-    c10::DispatchKey::Conjugate,        c10::DispatchKey::Negative,
-    c10::DispatchKey::Batched,          c10::DispatchKey::VmapMode};
+constexpr c10::DispatchKeySet kWatching{c10::DispatchKey::Python,
+                                        c10::DispatchKey::PythonTLSSnapshot,
+                                        c10::DispatchKey::PythonDispatcher,
+                                        c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+                                        c10::DispatchKey::FuncTorchBatched,
+                                        c10::DispatchKey::FuncTorchBatchedDecomposition,
+                                        c10::DispatchKey::FuncTorchVmapMode,
+                                        c10::DispatchKey::FuncTorchGradWrapper,
+                                        c10::DispatchKey::Functionalize,
+                                        c10::DispatchKey::Tracer,
+                                        c10::DispatchKey::Conjugate,
+                                        c10::DispatchKey::Negative,
+                                        c10::DispatchKey::Batched,
+                                        c10::DispatchKey::VmapMode};
 
-bool is_watched() {
-  return c10::impl::tls_local_dispatch_key_set().included_.has_any(kWatching);
-}
+bool is_watched() { return c10::impl::tls_local_dispatch_key_set().included_.has_any(kWatching); }
 
 bool is_plain(const at::Tensor& tensor) {
   return tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.is_quantized() &&
@@ -49,7 +53,8 @@ class KeyMaker {
   void add_state() {
     key_.add(static_cast<int64_t>(aten::call_flags(/*multiplies=*/true)));
     key_.add(static_cast<int64_t>(c10::get_default_dtype_as_scalartype()));
-    key_.add(int64_t{is_autocast_on() ? static_cast<int64_t>(at::autocast::get_autocast_dtype(kDeviceType)) : -1});
+    key_.add(
+        int64_t{is_autocast_on() ? static_cast<int64_t>(at::autocast::get_autocast_dtype(kDeviceType)) : -1});
   }
 
   bool add(const c10::IValue& value) {

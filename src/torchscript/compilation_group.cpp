@@ -143,7 +143,9 @@ CompilationGroup::Results CompilationGroup::record(DeviceIndex device, Inputs in
     return stack;
   }
   const auto is_listed = [&](const c10::OperatorHandle& op) {
-    const auto is_list = [](const c10::Argument& one) { return one.type()->kind() == c10::TypeKind::ListType; };
+    const auto is_list = [](const c10::Argument& one) {
+      return one.type()->kind() == c10::TypeKind::ListType;
+    };
     return compiler->find(aten::full_name(op.operator_name())) != nullptr &&
            std::ranges::none_of(op.schema().returns(), is_list);  // no node of a graph gives one
   };

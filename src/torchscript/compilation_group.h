@@ -1,8 +1,8 @@
 #pragma once
 // A group of operators of a scripted function that runs as one: what <device>::CompilationGroup does when
-// PyTorch's interpreter comes to it. The first call of a kind is done operator by operator and recorded; those
-// that follow run what was recorded, by engines. Owned by the plan that PyTorch has made of the function; any
-// thread may call it.
+// PyTorch's interpreter comes to it. The first call of a kind is done operator by operator and recorded;
+// those that follow run what was recorded, by engines. Owned by the plan that PyTorch has made of the
+// function; any thread may call it.
 
 #include <ATen/core/stack.h>
 #include <torch/csrc/jit/ir/ir.h>

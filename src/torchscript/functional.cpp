@@ -16,22 +16,23 @@ constexpr size_t kConvolutionArguments = 9;
 // They give the dtype that they are given, in place or not.
 bool keeps_dtype(const std::string& name) {
   static const std::unordered_set<std::string> names{
-      "aten::relu_",       "aten::relu6_",     "aten::hardtanh_",    "aten::leaky_relu_", "aten::elu_",
-      "aten::selu_",       "aten::celu_",      "aten::silu_",        "aten::gelu_",       "aten::mish_",
-      "aten::hardswish_",  "aten::neg_",       "aten::abs_",         "aten::hardsigmoid_", "aten::threshold_"};
+      "aten::relu_",      "aten::relu6_", "aten::hardtanh_", "aten::leaky_relu_",  "aten::elu_",
+      "aten::selu_",      "aten::celu_",  "aten::silu_",     "aten::gelu_",        "aten::mish_",
+      "aten::hardswish_", "aten::neg_",   "aten::abs_",      "aten::hardsigmoid_", "aten::threshold_"};
   return names.contains(name);
 }
 
 // They give what PyTorch promotes their operands to, unless they write in place.
 bool may_promote(const std::string& name) {
   static const std::unordered_set<std::string> names{
-      "aten::add_",  "aten::sub_", "aten::mul_",  "aten::sigmoid_", "aten::tanh_",        "aten::exp_",
-      "aten::sqrt_", "aten::pow_", "aten::clamp_", "aten::rsqrt_",  "aten::masked_fill_", "aten::clamp_min_",
-      "aten::div_",  "aten::log_", "aten::square_"};
+      "aten::add_",         "aten::sub_",       "aten::mul_", "aten::sigmoid_", "aten::tanh_",
+      "aten::exp_",         "aten::sqrt_",      "aten::pow_", "aten::clamp_",   "aten::rsqrt_",
+      "aten::masked_fill_", "aten::clamp_min_", "aten::div_", "aten::log_",     "aten::square_"};
   return names.contains(name);
 }
 
-// Nodes that take the place of others have their scope: so they are found again, wherever they have been moved.
+// Nodes that take the place of others have their scope: so they are found again, wherever they have been
+// moved.
 c10::Symbol mark() {
   static const c10::Symbol symbol = c10::Symbol::scope("torchplug_keeps_dtype");
   return symbol;

@@ -10,7 +10,8 @@
 
 namespace torchplug::torchscript {
 
-// Convolutions as traces have them, with flags of other devices' libraries, under the name that compilers list.
+// Convolutions as traces have them, with flags of other devices' libraries, under the name that compilers
+// list.
 void name_convolutions(torch::jit::Block* block);
 
 void make_functional(const std::shared_ptr<torch::jit::Graph>& graph);

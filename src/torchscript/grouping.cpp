@@ -95,8 +95,8 @@ class Finder {
     const auto is_glue = [&](Node* node) { return kind_of(node) == NodeKind::kGlue; };
     while (!segment.empty() && is_glue(segment.back())) segment.pop_back();
     segment.erase(segment.begin(), std::ranges::find_if_not(segment, is_glue));
-    const auto count = std::ranges::count_if(
-        segment, [&](Node* node) { return kind_of(node) == NodeKind::kCompute; });
+    const auto count =
+        std::ranges::count_if(segment, [&](Node* node) { return kind_of(node) == NodeKind::kCompute; });
     if (count > 0 && count >= min_nodes_) segments_.push_back(std::move(segment));
   }
 

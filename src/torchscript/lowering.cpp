@@ -30,9 +30,8 @@ class LoweredMethod : public torch::CustomClassHolder {
       : module_(module), name_(std::move(name)), compiler_(compiler) {}
 
   c10::impl::GenericList run(const c10::impl::GenericList& inputs) {
-    std::call_once(once_, [this] {
-      code_ = torch::jit::Code(grouped(module_.get_method(name_), compiler_), name_);
-    });
+    std::call_once(
+        once_, [this] { code_ = torch::jit::Code(grouped(module_.get_method(name_), compiler_), name_); });
     Stack stack{module_._ivalue()};
     for (const c10::IValue& input : inputs) stack.push_back(input);
     torch::jit::InterpreterState(code_).run(stack);

@@ -45,16 +45,15 @@ bool is_of_sizes(const Value* value, int depth = 0) {
   const Node* node = value->node();
   if (node->kind() == prim::NumToTensor || node->kind() == prim::Constant) return true;
   if (depth > kDeepest || !node->kind().is_aten() || node->inputs().empty()) return false;
-  return std::ranges::all_of(node->inputs(), [&](const Value* input) {
-    return !is_tensor(input) || is_of_sizes(input, depth + 1);
-  });
+  return std::ranges::all_of(
+      node->inputs(), [&](const Value* input) { return !is_tensor(input) || is_of_sizes(input, depth + 1); });
 }
 
 bool is_glue_of_pytorch(const Node* node) {
   static const std::unordered_set<c10::Symbol> kinds{
-      prim::ListConstruct, prim::ListUnpack,   prim::NumToTensor, prim::dtype, prim::layout,
-      prim::device,        prim::profile,      prim::unchecked_cast, prim::min, prim::max,
-      aten_names::size,    aten_names::dim,    aten_names::len};
+      prim::ListConstruct, prim::ListUnpack, prim::NumToTensor,    prim::dtype, prim::layout,
+      prim::device,        prim::profile,    prim::unchecked_cast, prim::min,   prim::max,
+      aten_names::size,    aten_names::dim,  aten_names::len};
   return kinds.contains(node->kind());
 }
 
@@ -64,8 +63,7 @@ bool is_arithmetic(const Node* node) {
   const auto* schema = node->maybeSchema();
   if (schema == nullptr || schema->is_mutable()) return false;
   const auto is_number = [](const Value* value) { return !is_tensor(value) || is_of_sizes(value); };
-  return std::ranges::all_of(node->inputs(), is_number) &&
-         std::ranges::none_of(node->outputs(), is_tensor);
+  return std::ranges::all_of(node->inputs(), is_number) && std::ranges::none_of(node->outputs(), is_tensor);
 }
 
 bool is_composite(const c10::OperatorHandle& op) {
@@ -98,8 +96,7 @@ auto constants_of(const Node* node) {
 
 NodeKind Operators::kind_of(const Node* node) const {
   if (!node->blocks().empty() || node->hasAttribute(torch::jit::attr::Subgraph)) return NodeKind::kOther;
-  if (node->kind() == prim::Constant || node->hasSideEffects())
-    return NodeKind::kOther;
+  if (node->kind() == prim::Constant || node->hasSideEffects()) return NodeKind::kOther;
   const auto has_plain_type = [](const Value* value) { return is_plain(value->type()); };
   if (!std::ranges::all_of(node->inputs(), has_plain_type)) return NodeKind::kOther;
   if (!std::ranges::all_of(node->outputs(), has_plain_type)) return NodeKind::kOther;

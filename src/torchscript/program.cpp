@@ -98,8 +98,8 @@ void Program::make_groups(const compile::Compiler& compiler, const std::vector<b
     }
     group.steps = found.groups[i];
     one.graph.set_flags(aten::call_flags(/*multiplies=*/true));
-    group.engines = std::make_shared<compile::EngineGroup>(compiler, std::move(one.graph), settings,
-                                                           std::move(strides));
+    group.engines =
+        std::make_shared<compile::EngineGroup>(compiler, std::move(one.graph), settings, std::move(strides));
     place_of[i] = static_cast<int32_t>(groups_.size());
     groups_.push_back(std::move(group));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a call of an operator draws random numbers: such calls stay where they are, one by one and in order.
-// Any thread.
+// Whether a call of an operator draws random numbers: such calls stay where they are, one by one and in
+// order. Any thread.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>

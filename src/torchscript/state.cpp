@@ -28,7 +28,8 @@ State& state() {
   return instance;
 }
 
-// PyTorch's list of passes is under no lock: the pass stays in it, and does nothing while groups are disabled.
+// PyTorch's list of passes is under no lock: the pass stays in it, and does nothing while groups are
+// disabled.
 void pass(std::shared_ptr<torch::jit::Graph>& graph) {
   const auto settings = current_settings();
   if (settings == nullptr) return;
@@ -44,7 +45,8 @@ void tell_pytorch() {
   static std::once_flag once;
   std::call_once(once, [] {
     const torch::jit::RegisterOperators registered({torch::jit::Operator(
-        group_symbol(), [](const torch::jit::Node* node) { return torch::jit::Operation(make_operation(node)); },
+        group_symbol(),
+        [](const torch::jit::Node* node) { return torch::jit::Operation(make_operation(node)); },
         c10::AliasAnalysisKind::PURE_FUNCTION)});
     torch::jit::registerPrePass(pass);
     register_backend();

@@ -9,7 +9,8 @@ namespace torchplug::torchscript {
 
 // Throws if they are enabled already, or if the device has no compiler.
 void enable(const Settings& settings);
-// What PyTorch is told once: of groups, of the pass that makes them, of the backend that modules are lowered to.
+// What PyTorch is told once: of groups, of the pass that makes them, of the backend that modules are lowered
+// to.
 void tell_pytorch();
 // Groups that run are finished; from then on all are interpreted.
 void disable();

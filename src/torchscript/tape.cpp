@@ -111,8 +111,7 @@ class Tapewriter {
   // Whether tensors of the device are read; those of the host are constants, or are found out later.
   static bool is_computed(const RecordedCall& call) {
     const std::vector<at::Tensor> tensors = tensors_in(call.arguments);
-    return std::ranges::any_of(tensors,
-                               [](const at::Tensor& one) { return one.defined() && !one.is_cpu(); });
+    return std::ranges::any_of(tensors, [](const at::Tensor& one) { return one.defined() && !one.is_cpu(); });
   }
 
   bool stand_for(const std::vector<int32_t>& parts, const RecordedCall& call) const {
@@ -201,9 +200,7 @@ class Tapewriter {
     tape_.steps.push_back(std::move(step));
   }
 
-  static std::string name_of(const RecordedCall& call) {
-    return aten::full_name(call.op.operator_name());
-  }
+  static std::string name_of(const RecordedCall& call) { return aten::full_name(call.op.operator_name()); }
 
   void add_operand(const c10::IValue& value, size_t argument, TapeStep& step) {
     if (!has_tensors(value)) return;
@@ -306,8 +303,7 @@ void TapeStep::run(Registers& registers) const {
   std::vector<c10::IValue> stack = arguments;
   for (const Operand& operand : operands) {
     if (operand.is_list) {
-      stack[operand.argument] =
-          list_of(operand, registers, op.schema().arguments()[operand.argument].type());
+      stack[operand.argument] = list_of(operand, registers, op.schema().arguments()[operand.argument].type());
     } else if (operand.registers[0] >= 0) {
       stack[operand.argument] = registers[static_cast<size_t>(operand.registers[0])];
     }

@@ -142,9 +142,12 @@ class Grapher {
 
   // PyTorch's kernels compute halves in float32, and take a number of that precision as it is.
   bool rounds_late(const TapeStep& step) const {
-    const auto is_half = [&](int32_t place) { return place >= 0 && at::isReducedFloatingType(facts_of(place).dtype); };
+    const auto is_half = [&](int32_t place) {
+      return place >= 0 && at::isReducedFloatingType(facts_of(place).dtype);
+    };
     const auto is_wide_number = [&](const Operand& operand) {
-      if (operand.is_list || operand.registers[0] < 0 || tape_.is_constant(operand.registers[0])) return false;
+      if (operand.is_list || operand.registers[0] < 0 || tape_.is_constant(operand.registers[0]))
+        return false;
       const RegisterFacts& facts = facts_of(operand.registers[0]);
       return facts.sizes.empty() && (facts.dtype == at::kFloat || facts.dtype == at::kDouble);
     };
@@ -159,9 +162,8 @@ class Grapher {
 
   static bool gives_list(const TapeStep& step) {
     const auto& returns = step.op.schema().returns();
-    return std::ranges::any_of(returns, [](const c10::Argument& one) {
-      return one.type()->kind() != c10::TypeKind::TensorType;
-    });
+    return std::ranges::any_of(
+        returns, [](const c10::Argument& one) { return one.type()->kind() != c10::TypeKind::TensorType; });
   }
 
   static bool is_default(const TapeStep& step, size_t place) {

@@ -127,7 +127,11 @@ def test_another_dtype_is_another_kind_of_call(device, dtype):
 
 def test_strides_are_kept(device):
     f = scripted("def f(x):\n  return torch.relu(x + 1.0) * 2.0")
-    for given in (x(3, 4).t(), x(2, 3, 4, 4).to(memory_format=torch.channels_last), x(4, 6)[:, ::2]):
+    for given in (
+        x(3, 4).t(),
+        x(2, 3, 4, 4).to(memory_format=torch.channels_last),
+        x(4, 6)[:, ::2],
+    ):
         for _ in range(3):
             there = f(given.to(device))
             expected = torch.relu(given + 1.0) * 2.0
@@ -314,7 +318,9 @@ def test_weights_that_change_count_from_the_next_call_on(device):
             check()
         model.first.weight.mul_(2.0)
         check()
-        model.load_state_dict({key: torch.randn_like(value) for key, value in model.state_dict().items()})
+        model.load_state_dict(
+            {key: torch.randn_like(value) for key, value in model.state_dict().items()}
+        )
         check()
         model.second.bias.data = torch.ones(4, device=device)
         check()
@@ -381,7 +387,9 @@ print([entry.op for entry in torchplug.ledger() if entry.way == "engine"])
 
 
 def test_a_traced_convolution_alone_runs_in_a_group(device):
-    printed = output_of(WHOLE.replace("{device}", device.type), device, TORCHPLUG_SIM_COMPILER="whole")
+    printed = output_of(
+        WHOLE.replace("{device}", device.type), device, TORCHPLUG_SIM_COMPILER="whole"
+    )
     assert printed == "['engine']"
 
 
@@ -429,7 +437,10 @@ def test_a_call_that_wants_gradients_after_calls_that_did_not_has_them(device):
     f = scripted("def f(x):\n  return torch.relu(x * 9.0) * x")
     as_eager(f, lambda x: torch.relu(x * 9.0) * x, device, x(3, 3))
     given = x(3, 3)
-    actual, expected = gradients(f, given.to(device)), gradients(lambda x: torch.relu(x * 9.0) * x, given)
+    actual, expected = (
+        gradients(f, given.to(device)),
+        gradients(lambda x: torch.relu(x * 9.0) * x, given),
+    )
     assert_same(actual, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -437,7 +448,9 @@ def test_a_call_that_wants_gradients_after_calls_that_did_not_has_them(device):
 
 
 def test_random_numbers_repeat_with_the_seed_and_are_those_without_groups(device):
-    source = "def f(x):\n  return torch.relu(torch.dropout(x * 2.0, 0.5, True)) + torch.rand_like(x)"
+    source = (
+        "def f(x):\n  return torch.relu(torch.dropout(x * 2.0, 0.5, True)) + torch.rand_like(x)"
+    )
     f = scripted(source)
     given = x(16, 16).to(device)
 
@@ -486,7 +499,9 @@ def test_several_threads_call_one_function(device):
     def work(seed):
         for i in range(20):
             given = torch.full((3, 1 + (seed + i) % 3), float(seed + 1), device=device)
-            if not torch.equal(f(given, float(i % 2)).cpu(), (torch.relu(given * (i % 2)) + given).cpu()):
+            if not torch.equal(
+                f(given, float(i % 2)).cpu(), (torch.relu(given * (i % 2)) + given).cpu()
+            ):
                 wrong.append((seed, i))
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]

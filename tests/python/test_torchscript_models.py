@@ -17,7 +17,13 @@ pytestmark = pytest.mark.accelerator("it has a compiler", only="sim")
 SWEEP = pytest.mark.skipif(
     os.environ.get("TORCHPLUG_TEST_SWEEP") != "all", reason="a case for TORCHPLUG_TEST_SWEEP=all"
 )
-TRACEABLE = ("residual", "bert", "llama", "unet", "lstm")  # mixture's sizes depend on what is computed
+TRACEABLE = (
+    "residual",
+    "bert",
+    "llama",
+    "unet",
+    "lstm",
+)  # mixture's sizes depend on what is computed
 CLOSE = {"rtol": 1e-3, "atol": 1e-4}
 
 
