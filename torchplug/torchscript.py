@@ -5,13 +5,14 @@ Functions that PyTorch optimises while groups are enabled get them: at the secon
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchplug import _C
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import torch
 
@@ -59,7 +60,64 @@ def enable(
         if value < 1:
             raise ValueError(f"Option '{name}' is {value}. Give at least 1.")
     plugin = [text for name, value in (options or {}).items() for text in (name, str(value))]
-    _C.torchscript_enable(offload, engines, min_nodes, plugin, on_error == "eager")
+    table = _decompositions()
+    _C.torchscript_enable(
+        offload,
+        engines,
+        min_nodes,
+        plugin,
+        on_error == "eager",
+        set(table),
+        functools.partial(_decompose, table),
+    )
+
+
+def _decompositions() -> dict[str, Callable[..., Any]]:
+    """What torch.compile's backend takes apart, by the operators' names; nothing without a compiler."""
+    import torch
+    from torch._decomp import decomposition_table
+
+    from torchplug.compile import _decompositions, _graph
+    from torchplug.compile._options import Options
+
+    device = torch.device(
+        torch._C._get_privateuse1_backend_name(), torch.accelerator.current_device_index()
+    )
+    try:
+        table = _decompositions.table(device, Options())
+    except RuntimeError:
+        return {}  # enabling says why
+    batch_norm = torch.ops.aten.native_batch_norm.default  # AOTAutograd has another for it
+    table[batch_norm] = functools.partial(_batch_norm, decomposition_table[batch_norm])
+    return {
+        _graph.name_of(op): function
+        for op, function in table.items()
+        if isinstance(op, torch._ops.OpOverload)
+    }
+
+
+def _batch_norm(
+    function: Callable[..., Any], x: torch.Tensor, *rest: Any
+) -> Sequence[torch.Tensor]:
+    """As kernels have it: one that does not train saves nothing."""
+    result, *saved = function(x, *rest)
+    trains = rest[4]
+    return [result, *(saved if trains else (x.new_empty(0), x.new_empty(0)))]
+
+
+def _decompose(
+    table: dict[str, Callable[..., Any]], name: str, overload: str, given: list[Any]
+) -> Sequence[torch.Tensor]:
+    """The results of the operator, by others."""
+    import torch
+
+    packet = getattr(getattr(torch.ops, name.partition("::")[0]), name.partition("::")[2])
+    arguments = getattr(packet, overload or "default")._schema.arguments
+    places = [value for value, one in zip(given, arguments, strict=True) if not one.kwarg_only]
+    words = {one.name: value for value, one in zip(given, arguments, strict=True) if one.kwarg_only}
+    with torch.no_grad():
+        results = table[f"{name}.{overload}" if overload else name](*places, **words)
+    return [results] if isinstance(results, torch.Tensor) else list(results)
 
 
 def disable() -> None:
@@ -92,7 +150,6 @@ def lower(
 
     register_backend()
     name = torch._C._get_privateuse1_backend_name()
-    lowered: torch.jit.ScriptModule = torch._C._jit_to_backend(
-        name, module, dict.fromkeys(methods, "")
-    )
+    lower_to: Any = getattr(torch._C, "_jit_to_backend")  # noqa: B009  no stub has it
+    lowered: torch.jit.ScriptModule = lower_to(name, module, dict.fromkeys(methods, ""))
     return lowered

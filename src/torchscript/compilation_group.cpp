@@ -149,7 +149,7 @@ CompilationGroup::Results CompilationGroup::record(DeviceIndex device, Inputs in
     return compiler->find(aten::full_name(op.operator_name())) != nullptr &&
            std::ranges::none_of(op.schema().returns(), is_list);  // no node of a graph gives one
   };
-  auto tape = make_tape(recording, inputs, stack, is_listed);
+  auto tape = make_tape(recording, inputs, stack, is_listed, known->decompositions.get());
   if (const auto* why = std::get_if<std::string>(&tape)) {
     note(*why);
     ticket.finish(nullptr);

@@ -3,9 +3,14 @@
 // groups and not before: libtorchplug is linked to nothing of it. A table that lives until the process ends;
 // any thread may call its functions.
 
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,12 +18,22 @@
 
 namespace torchplug::torchscript {
 
+// How operators are taken apart that PyTorch's C++ has whole: by the table that torch.compile's backend has,
+// where there is Python; else there is none.
+struct Decompositions {
+  std::set<std::string> names;  // "aten::native_batch_norm"
+  // Does the same as the operator of that name, by others; on the thread of the call.
+  std::function<std::vector<c10::IValue>(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments)>
+      run;
+};
+
 struct Settings {
   bool offload = false;              // groups of modules on the CPU are sent to the device
   size_t engines = 8;                // that a group keeps, for as many kinds of calls
   int64_t min_nodes = 1;             // a group of fewer operators stays as it is
   std::vector<std::string> options;  // for the plugin: name, value, ...
   bool gives_up = false;             // where a compile has failed, operators run one by one
+  std::shared_ptr<const Decompositions> decompositions = nullptr;
   // Called again and again, on the thread that waits for a compiler; throws to give up.
   std::function<void()> interruption = [] {};
 };

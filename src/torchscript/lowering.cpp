@@ -52,7 +52,7 @@ class LoweredMethod : public torch::CustomClassHolder {
     torch::jit::Inline(*graph);
     torch::jit::LowerSimpleTuples(graph);
     torch::jit::ConstantPropagation(graph);
-    make_groups(graph, Operators(compiler, /*offload=*/true), /*min_nodes=*/1, GroupUse::kLowered);
+    make_groups(graph, Operators(compiler, /*offload=*/true, nullptr), /*min_nodes=*/1, GroupUse::kLowered);
     return graph;
   }
 

@@ -114,8 +114,9 @@ NodeKind Operators::kind_of_operator(const Node* node, const c10::OperatorHandle
   if (op.schema().is_mutable() || draws_random(op, constants_of(node)) ||
       op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape))
     return NodeKind::kOther;
-  const bool is_listed = compiler_.find(aten::full_name(op.operator_name())) != nullptr;
-  if (!is_listed && !is_composite(op)) return NodeKind::kOther;
+  const std::string name = aten::full_name(op.operator_name());
+  const bool is_apart = decompositions_ != nullptr && decompositions_->names.contains(name);
+  if (compiler_.find(name) == nullptr && !is_composite(op) && !is_apart) return NodeKind::kOther;
   return gives_view(op.schema()) ? NodeKind::kView : NodeKind::kCompute;
 }
 

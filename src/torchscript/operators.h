@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/ir/ir.h>
 
 #include "compile/compiler.h"
+#include "torchscript/entry.h"
 
 namespace torchplug::torchscript {
 
@@ -18,8 +19,9 @@ enum class NodeKind {
 
 class Operators {
  public:
-  // `offload`: tensors of the CPU are as good as the device's.
-  Operators(const compile::Compiler& compiler, bool offload) : compiler_(compiler), offload_(offload) {}
+  // `offload`: tensors of the CPU are as good as the device's. `decompositions`: may be null; live as long.
+  Operators(const compile::Compiler& compiler, bool offload, const Decompositions* decompositions)
+      : compiler_(compiler), offload_(offload), decompositions_(decompositions) {}
 
   // Of a node that writes nothing and that nobody writes to.
   NodeKind kind_of(const torch::jit::Node* node) const;
@@ -30,6 +32,7 @@ class Operators {
 
   const compile::Compiler& compiler_;
   bool offload_;
+  const Decompositions* decompositions_;
 };
 
 }  // namespace torchplug::torchscript

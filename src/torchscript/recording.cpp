@@ -68,4 +68,23 @@ Recording::Recording(const std::function<void()>& work) {
   work();
 }
 
+void Recording::replace(const at::Tensor& known, const at::Tensor& other) {
+  const auto replace_in = [&](std::vector<c10::IValue>& values) {
+    for (c10::IValue& value : values) {
+      if (value.isTensor()) {
+        if (value.toTensor().is_same(known)) value = other;
+      } else if (value.isTensorList()) {
+        c10::List<at::Tensor> items = value.toTensorList().copy();
+        for (size_t i = 0; i < items.size(); ++i)
+          if (items.get(i).is_same(known)) items.set(i, other);
+        value = std::move(items);
+      }
+    }
+  };
+  for (RecordedCall& call : calls_) {
+    replace_in(call.arguments);
+    replace_in(call.results);
+  }
+}
+
 }  // namespace torchplug::torchscript

@@ -28,6 +28,8 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
   const RecordedCall& call(int32_t number) const { return calls_[static_cast<size_t>(number)]; }
+  // All calls about the first tensor are about the second from now on.
+  void replace(const at::Tensor& known, const at::Tensor& other);
   const std::vector<int32_t>& roots() const { return roots_; }  // those that no other call made
 
  private:

@@ -35,7 +35,8 @@ void pass(std::shared_ptr<torch::jit::Graph>& graph) {
   if (settings == nullptr) return;
   const compile::Compiler* compiler = compile::Compiler::of(current_device());
   if (compiler == nullptr) return;
-  make_groups(graph, Operators(*compiler, settings->offload), settings->min_nodes);
+  make_groups(graph, Operators(*compiler, settings->offload, settings->decompositions.get()),
+              settings->min_nodes);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <ATen/core/List.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -55,16 +56,16 @@ bool is_number(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.dim(
 
 class Tapewriter {
  public:
-  Tapewriter(const Recording& recording, const IsTakenWhole& is_whole)
-      : recording_(recording), is_whole_(is_whole) {}
+  Tapewriter(const Recording& recording, const IsTakenWhole& is_whole, const Decompositions* decompositions)
+      : recording_(recording), is_whole_(is_whole), decompositions_(decompositions) {}
 
   std::variant<Tape, std::string> write(c10::ArrayRef<c10::IValue> inputs,
                                         c10::ArrayRef<c10::IValue> outputs) {
     for (const at::Tensor& tensor : tensors_in(inputs)) add_input(tensor);
     for (const int32_t root : recording_.roots())
-      for (const int32_t call : parts_of(root)) kept_.push_back(call);
+      for (const RecordedCall* call : parts_of(recording_, root)) kept_.push_back(call);
     find_constants();
-    for (const int32_t call : kept_) add_step(recording_.call(call));
+    for (const RecordedCall* call : kept_) add_step(*call);
     for (const c10::IValue& output : outputs) add_result(output);
     if (!why_.empty()) return why_;
     drop_unneeded();
@@ -74,38 +75,77 @@ class Tapewriter {
  private:
   // ---- which calls stand for one ----
 
-  std::vector<int32_t> parts_of(int32_t number) {
-    const RecordedCall& call = recording_.call(number);
-    if (is_nothing(call)) return {};
-    if (is_whole_(call.op) && !is_wrapper(call)) return {number};
-    const bool is_kernel = call.op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
-    if (is_kernel && !is_wrapper(call)) return {number};
-    std::vector<int32_t> parts;
-    for (const int32_t part : call.parts)
-      for (const int32_t one : parts_of(part)) parts.push_back(one);
-    if (stand_for(parts, call)) return parts;
-    return {number};
+  using Calls = std::vector<const RecordedCall*>;
+
+  Calls parts_of(const Recording& recording, int32_t number) {
+    const RecordedCall& call = recording.call(number);
+    if (is_nothing(recording, call)) return {};
+    const bool is_wrapped = is_wrapper(recording, call);
+    if (is_whole_(call.op) && !is_wrapped) return {&call};
+    if (is_wrapped || !call.op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
+      Calls parts;
+      for (const int32_t part : call.parts)
+        for (const RecordedCall* one : parts_of(recording, part)) parts.push_back(one);
+      if (stand_for(parts, call)) return parts;
+    }
+    const Calls apart = taken_apart(call);
+    return apart.empty() ? Calls{&call} : apart;
+  }
+
+  // By the table, if all that is in it the compiler takes; empty: it is not.
+  Calls taken_apart(const RecordedCall& call) {
+    const bool is_known = decompositions_ != nullptr &&
+                          decompositions_->names.contains(aten::full_name(call.op.operator_name()));
+    if (!is_known || call.op.schema().is_mutable() || is_random(call)) return {};
+    std::vector<c10::IValue> results;
+    auto recording =
+        std::make_unique<Recording>([&] { results = decompositions_->run(call.op, call.arguments); });
+    const std::vector<at::Tensor> expected = tensors_in(call.results);
+    const std::vector<at::Tensor> found = tensors_in(results);
+    if (!std::ranges::equal(expected, found, are_alike)) return {};
+    Calls parts;
+    for (size_t i = 0; i < found.size(); ++i) recording->replace(found[i], expected[i]);
+    for (const int32_t root : recording->roots())
+      for (const RecordedCall* one : parts_of(*recording, root)) parts.push_back(one);
+    const auto is_taken = [&](const RecordedCall* one) { return is_whole_(one->op) || is_no_work(*one); };
+    if (!std::ranges::all_of(parts, is_taken) || !stand_for(parts, call)) return {};
+    apart_.push_back(std::move(recording));
+    return parts;
+  }
+
+  static bool are_alike(const at::Tensor& a, const at::Tensor& b) {
+    return a.defined() == b.defined() &&
+           (!a.defined() || (a.scalar_type() == b.scalar_type() && a.device() == b.device() &&
+                             a.sizes() == b.sizes() && a.strides() == b.strides()));
+  }
+
+  static bool is_no_work(const RecordedCall& call) {
+    const std::vector<at::Tensor> results = tensors_in(call.results);
+    return std::ranges::all_of(
+        results, [](const at::Tensor& one) { return !one.defined() || one.is_cpu() || one.numel() == 0; });
   }
 
   // Autocast's kernel for an operator asks for the operator again.
-  bool is_wrapper(const RecordedCall& call) const {
-    return std::ranges::any_of(call.parts, [&](int32_t part) { return recording_.call(part).op == call.op; });
+  static bool is_wrapper(const Recording& recording, const RecordedCall& call) {
+    return std::ranges::any_of(call.parts, [&](int32_t part) { return recording.call(part).op == call.op; });
   }
 
   // It gives what it was given, or no tensor at all.
-  bool is_nothing(const RecordedCall& call) {
+  bool is_nothing(const Recording& recording, const RecordedCall& call) {
     if (call.op.schema().is_mutable()) return false;
     Impls given;
     Impls made;
     add_impls(call.arguments, given);
     add_impls(call.results, made);
-    if (made.empty() && reads_data(call)) refuse("a number of the host's depends on what is computed");
+    if (made.empty() && reads_data(recording, call))
+      refuse("a number of the host's depends on what is computed");
     return std::ranges::all_of(made, [&](Impl one) { return given.contains(one); });
   }
 
-  bool reads_data(const RecordedCall& call) const {
+  static bool reads_data(const Recording& recording, const RecordedCall& call) {
     if (depends_on_data(call.op) && is_computed(call)) return true;
-    return std::ranges::any_of(call.parts, [&](int32_t part) { return reads_data(recording_.call(part)); });
+    return std::ranges::any_of(call.parts,
+                               [&](int32_t part) { return reads_data(recording, recording.call(part)); });
   }
 
   // Whether tensors of the device are read; those of the host are constants, or are found out later.
@@ -114,11 +154,11 @@ class Tapewriter {
     return std::ranges::any_of(tensors, [](const at::Tensor& one) { return one.defined() && !one.is_cpu(); });
   }
 
-  bool stand_for(const std::vector<int32_t>& parts, const RecordedCall& call) const {
+  static bool stand_for(const Calls& parts, const RecordedCall& call) {
     Impls known;
     add_impls(call.arguments, known);
-    for (const int32_t number : parts) {
-      const RecordedCall& part = recording_.call(number);
+    for (const RecordedCall* one : parts) {
+      const RecordedCall& part = *one;
       if (part.op.schema().is_mutable() || is_random(part) || depends_on_data(part.op)) return false;
       for (const at::Tensor& tensor : tensors_in(part.arguments))
         if (tensor.defined() && !known.contains(impl_of(tensor)) && !is_number(tensor)) return false;
@@ -152,8 +192,8 @@ class Tapewriter {
   void find_constants() {
     Impls made;
     for (const auto& [impl, place] : place_of_) made.insert(impl);
-    std::erase_if(kept_, [&](int32_t number) {
-      const RecordedCall& call = recording_.call(number);
+    std::erase_if(kept_, [&](const RecordedCall* one_kept) {
+      const RecordedCall& call = *one_kept;
       const std::vector<at::Tensor> given = tensors_in(call.arguments);
       const std::vector<at::Tensor> results = tensors_in(call.results);
       const bool is_made = std::ranges::any_of(
@@ -164,8 +204,8 @@ class Tapewriter {
       if (!is_constant) add_impls(call.results, made);
       return is_constant;
     });
-    for (const int32_t number : kept_)
-      for (const at::Tensor& one : tensors_in(recording_.call(number).arguments)) add_constant(one, made);
+    for (const RecordedCall* call : kept_)
+      for (const at::Tensor& one : tensors_in(call->arguments)) add_constant(one, made);
   }
 
   void add_constant(const at::Tensor& tensor, const Impls& made) {
@@ -268,8 +308,10 @@ class Tapewriter {
 
   const Recording& recording_;
   const IsTakenWhole& is_whole_;
+  const Decompositions* decompositions_;
   Tape tape_;
-  std::vector<int32_t> kept_;
+  Calls kept_;
+  std::vector<std::unique_ptr<Recording>> apart_;  // of operators that were taken apart
   std::unordered_map<Impl, int32_t> place_of_;
   std::string why_;
 };
@@ -315,8 +357,9 @@ void TapeStep::run(Registers& registers) const {
 }
 
 std::variant<Tape, std::string> make_tape(const Recording& recording, c10::ArrayRef<c10::IValue> inputs,
-                                          c10::ArrayRef<c10::IValue> outputs, const IsTakenWhole& is_whole) {
-  return Tapewriter(recording, is_whole).write(inputs, outputs);
+                                          c10::ArrayRef<c10::IValue> outputs, const IsTakenWhole& is_whole,
+                                          const Decompositions* decompositions) {
+  return Tapewriter(recording, is_whole, decompositions).write(inputs, outputs);
 }
 
 }  // namespace torchplug::torchscript

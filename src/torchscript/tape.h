@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/namespaces.h"
+#include "torchscript/entry.h"
 #include "torchscript/recording.h"
 
 namespace torchplug::torchscript {
@@ -73,6 +74,7 @@ using IsTakenWhole = std::function<bool(const c10::OperatorHandle&)>;
 // The tape of what was recorded between those inputs and outputs; or why it would not be right for other
 // calls. `constants`: what the work knew beforehand.
 std::variant<Tape, std::string> make_tape(const Recording& recording, c10::ArrayRef<c10::IValue> inputs,
-                                          c10::ArrayRef<c10::IValue> outputs, const IsTakenWhole& is_whole);
+                                          c10::ArrayRef<c10::IValue> outputs, const IsTakenWhole& is_whole,
+                                          const Decompositions* decompositions);
 
 }  // namespace torchplug::torchscript
