@@ -43,8 +43,14 @@ bool is_tensor(const Value* value) { return value->type()->isSubtypeOf(*c10::Ten
 // A tensor that is made of sizes alone, as traces have them, and that the host may look into.
 bool is_of_sizes(const Value* value, int depth = 0) {
   const Node* node = value->node();
-  if (node->kind() == prim::NumToTensor || node->kind() == prim::Constant) return true;
-  if (depth > kDeepest || !node->kind().is_aten() || node->inputs().empty()) return false;
+  if (node->kind() == prim::NumToTensor) return true;
+  if (node->kind() == prim::Constant) {
+    const auto constant = torch::jit::toIValue(value);
+    return constant && constant->isTensor() && constant->toTensor().is_cpu() &&
+           constant->toTensor().dim() == 0;
+  }
+  const bool is_kind = node->kind().is_aten() || node->kind() == prim::profile;
+  if (depth > kDeepest || !is_kind || node->inputs().empty()) return false;
   return std::ranges::all_of(
       node->inputs(), [&](const Value* input) { return !is_tensor(input) || is_of_sizes(input, depth + 1); });
 }
@@ -64,6 +70,13 @@ bool is_arithmetic(const Node* node) {
   if (schema == nullptr || schema->is_mutable()) return false;
   const auto is_number = [](const Value* value) { return !is_tensor(value) || is_of_sizes(value); };
   return std::ranges::all_of(node->inputs(), is_number) && std::ranges::none_of(node->outputs(), is_tensor);
+}
+
+// Arithmetic of tensors of sizes.
+bool is_about_sizes(const Node* node) {
+  const auto* schema = node->maybeSchema();
+  return schema != nullptr && !schema->is_mutable() && std::ranges::any_of(node->inputs(), is_tensor) &&
+         std::ranges::all_of(node->outputs(), [](const Value* output) { return is_of_sizes(output); });
 }
 
 bool is_composite(const c10::OperatorHandle& op) {
@@ -100,8 +113,9 @@ NodeKind Operators::kind_of(const Node* node) const {
   const auto has_plain_type = [](const Value* value) { return is_plain(value->type()); };
   if (!std::ranges::all_of(node->inputs(), has_plain_type)) return NodeKind::kOther;
   if (!std::ranges::all_of(node->outputs(), has_plain_type)) return NodeKind::kOther;
-  if (is_elsewhere(node)) return NodeKind::kOther;
   if (is_glue_of_pytorch(node)) return NodeKind::kGlue;
+  if (is_about_sizes(node)) return NodeKind::kGlue;
+  if (is_elsewhere(node)) return NodeKind::kOther;
   if (node->kind() == prim::ConstantChunk) return NodeKind::kView;
   if (const auto* schema = node->maybeSchema()) {
     const auto op = c10::Dispatcher::singleton().findSchema({schema->name(), schema->overload_name()});
