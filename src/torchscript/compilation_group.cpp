@@ -124,10 +124,23 @@ std::optional<CompilationGroup::Results> CompilationGroup::results_on(DeviceInde
   const auto key = key_of(inputs);
   if (!key) return std::nullopt;
   Programs::Answer answer = programs_.get_or_start(*key);
-  if (answer.ticket) return record(device, inputs, *answer.ticket);
+  if (answer.ticket) return record_if_it_fits(device, inputs, *answer.ticket);
   if (!answer.engine || *answer.engine == nullptr) return std::nullopt;
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
   return (*answer.engine)->run(tensors_in(inputs));
+}
+
+// What is recorded is kept until all is: where there is not enough memory for that, nothing is.
+std::optional<CompilationGroup::Results> CompilationGroup::record_if_it_fits(DeviceIndex device,
+                                                                             Inputs inputs,
+                                                                             Programs::Ticket& ticket) {
+  try {
+    return record(device, inputs, ticket);
+  } catch (const c10::OutOfMemoryError& error) {
+    note(error.what_without_backtrace());
+    ticket.finish(nullptr);
+    return std::nullopt;
+  }
 }
 
 // The results are those that PyTorch's interpreter has given.
@@ -226,6 +239,7 @@ std::function<void(Stack&)> make_operation(const torch::jit::Node* node) {
   {
     AllGroups& all = all_groups();
     const std::lock_guard lock(all.lock);
+    std::erase_if(all.groups, [](const auto& one) { return one.expired(); });
     all.groups.push_back(group);
   }
   return [group](Stack& stack) { group->run(stack); };

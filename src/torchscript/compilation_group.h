@@ -44,6 +44,7 @@ class CompilationGroup {
   std::optional<Results> results_for(Inputs inputs);
   std::optional<Results> results_by_sending(Inputs inputs);
   std::optional<Results> results_on(DeviceIndex device, Inputs inputs);
+  std::optional<Results> record_if_it_fits(DeviceIndex device, Inputs inputs, Programs::Ticket& ticket);
   Results record(DeviceIndex device, Inputs inputs, Programs::Ticket& ticket);
   std::vector<bool> weights_in(Inputs inputs) const;
   void keep(const std::shared_ptr<Program>& program);

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "aten/plan/operator_facts.h"
-#include "torchscript/random.h"
+#include "torchscript/effects.h"
 
 namespace torchplug::torchscript {
 namespace {
@@ -98,12 +98,31 @@ bool gives_view(const c10::FunctionSchema& schema) {
 }
 
 // What is known of a node's arguments before it runs.
-auto constants_of(const Node* node) {
+KnownArgument constants_of(const Node* node) {
   return [node](const std::string& name) -> std::optional<c10::IValue> {
     if (!node->hasNamedInput(name)) return std::nullopt;
     return torch::jit::toIValue(node->namedInput(name));
   };
 }
+
+// On which devices PyTorch has seen tensors, in the calls that it has looked at.
+struct Seen {
+  bool is_here = false;
+  bool is_there = false;
+
+  void add(const Node* node) {
+    if (node->kind() != prim::profile || !node->hasAttribute(torch::jit::attr::profiled_type)) return;
+    const auto type = node->ty(torch::jit::attr::profiled_type)->cast<c10::TensorType>();
+    if (type == nullptr || !type->device()) return;
+    (type->device()->type() == kDeviceType ? is_here : is_there) = true;
+  }
+  void add(const torch::jit::Block* block) {
+    for (const Node* node : block->nodes()) {
+      add(node);
+      for (const torch::jit::Block* inner : node->blocks()) add(inner);
+    }
+  }
+};
 
 }  // namespace
 
@@ -126,7 +145,8 @@ NodeKind Operators::kind_of(const Node* node) const {
 
 NodeKind Operators::kind_of_operator(const Node* node, const c10::OperatorHandle& op) const {
   if (op.schema().is_mutable() || draws_random(op, constants_of(node)) ||
-      op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape))
+      writes_unsaid(op, constants_of(node)) || op.hasTag(at::Tag::data_dependent_output) ||
+      op.hasTag(at::Tag::dynamic_output_shape))
     return NodeKind::kOther;
   const std::string name = aten::full_name(op.operator_name());
   const bool is_apart = decompositions_ != nullptr && decompositions_->names.contains(name);
@@ -134,19 +154,17 @@ NodeKind Operators::kind_of_operator(const Node* node, const c10::OperatorHandle
   return gives_view(op.schema()) ? NodeKind::kView : NodeKind::kCompute;
 }
 
-// What PyTorch has seen of its tensors in the first calls: whether they were all of other devices.
 bool Operators::is_elsewhere(const Node* node) const {
   if (offload_) return false;
-  bool is_here = false;
-  bool is_there = false;
-  for (const Value* input : node->inputs()) {
-    const Node* maker = input->node();
-    if (maker->kind() != prim::profile || !maker->hasAttribute(torch::jit::attr::profiled_type)) continue;
-    const auto type = maker->ty(torch::jit::attr::profiled_type)->cast<c10::TensorType>();
-    if (type == nullptr || !type->device()) continue;
-    (type->device()->type() == kDeviceType ? is_here : is_there) = true;
-  }
-  return is_there && !is_here;
+  Seen seen;
+  for (const Value* input : node->inputs()) seen.add(input->node());
+  return seen.is_there && !seen.is_here;
+}
+
+bool is_elsewhere(const torch::jit::Block* block) {
+  Seen seen;
+  seen.add(block);
+  return seen.is_there && !seen.is_here;
 }
 
 }  // namespace torchplug::torchscript

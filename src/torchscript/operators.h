@@ -17,6 +17,9 @@ enum class NodeKind {
   kGlue      // of the host: sizes, numbers, lists; the same in every call of a kind
 };
 
+// Whether PyTorch has seen tensors in calls of these nodes, and none of the device.
+bool is_elsewhere(const torch::jit::Block* block);
+
 class Operators {
  public:
   // `offload`: tensors of the CPU are as good as the device's. `decompositions`: may be null; live as long.

@@ -34,7 +34,7 @@ void pass(std::shared_ptr<torch::jit::Graph>& graph) {
   const auto settings = current_settings();
   if (settings == nullptr) return;
   const compile::Compiler* compiler = compile::Compiler::of(current_device());
-  if (compiler == nullptr) return;
+  if (compiler == nullptr || (!settings->offload && is_elsewhere(graph->block()))) return;
   make_groups(graph, Operators(*compiler, settings->offload, settings->decompositions.get()),
               settings->min_nodes);
 }

@@ -11,7 +11,7 @@
 
 #include "aten/plan/operator_facts.h"
 #include "runtime/device.h"
-#include "torchscript/random.h"
+#include "torchscript/effects.h"
 
 namespace torchplug::torchscript {
 namespace {
@@ -46,7 +46,12 @@ void add_impls(c10::ArrayRef<c10::IValue> values, Impls& impls) {
     });
 }
 
-bool is_random(const RecordedCall& call) { return draws_random(call.op, call.arguments); }
+bool is_random(const RecordedCall& call) {
+  return draws_random(call.op, arguments_of(call.op, call.arguments));
+}
+bool is_writing(const RecordedCall& call) {
+  return call.op.schema().is_mutable() || writes_unsaid(call.op, arguments_of(call.op, call.arguments));
+}
 bool depends_on_data(const c10::OperatorHandle& op) {
   return op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape);
 }
@@ -82,7 +87,9 @@ class Tapewriter {
     if (is_nothing(recording, call)) return {};
     const bool is_wrapped = is_wrapper(recording, call);
     if (is_whole_(call.op) && !is_wrapped) return {&call};
-    if (is_wrapped || !call.op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
+    const bool may_expand = !std::ranges::any_of(
+        call.parts, [&](int32_t part) { return reads_data(recording, recording.call(part)); });
+    if (may_expand && (is_wrapped || !call.op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1))) {
       Calls parts;
       for (const int32_t part : call.parts)
         for (const RecordedCall* one : parts_of(recording, part)) parts.push_back(one);
@@ -96,10 +103,12 @@ class Tapewriter {
   Calls taken_apart(const RecordedCall& call) {
     const bool is_known = decompositions_ != nullptr &&
                           decompositions_->names.contains(aten::full_name(call.op.operator_name()));
-    if (!is_known || call.op.schema().is_mutable() || is_random(call)) return {};
+    if (!is_known || is_writing(call) || is_random(call)) return {};
     std::vector<c10::IValue> results;
     auto recording =
         std::make_unique<Recording>([&] { results = decompositions_->run(call.op, call.arguments); });
+    const auto reads = [&](int32_t root) { return reads_data(*recording, recording->call(root)); };
+    if (std::ranges::any_of(recording->roots(), reads)) return {};
     const std::vector<at::Tensor> expected = tensors_in(call.results);
     const std::vector<at::Tensor> found = tensors_in(results);
     if (!std::ranges::equal(expected, found, are_alike)) return {};
@@ -132,7 +141,7 @@ class Tapewriter {
 
   // It gives what it was given, or no tensor at all.
   bool is_nothing(const Recording& recording, const RecordedCall& call) {
-    if (call.op.schema().is_mutable()) return false;
+    if (is_writing(call)) return false;
     Impls given;
     Impls made;
     add_impls(call.arguments, given);
@@ -142,16 +151,19 @@ class Tapewriter {
     return std::ranges::all_of(made, [&](Impl one) { return given.contains(one); });
   }
 
+  // What it gives to the host depends on contents of tensors.
   static bool reads_data(const Recording& recording, const RecordedCall& call) {
-    if (depends_on_data(call.op) && is_computed(call)) return true;
+    if (depends_on_data(call.op) && !tensors_in(call.arguments).empty()) return true;
     return std::ranges::any_of(call.parts,
                                [&](int32_t part) { return reads_data(recording, recording.call(part)); });
   }
 
-  // Whether tensors of the device are read; those of the host are constants, or are found out later.
-  static bool is_computed(const RecordedCall& call) {
+  // Whether it is about tensors of the device, or those that the group is given; others are made of sizes.
+  bool is_of_call(const RecordedCall& call) const {
     const std::vector<at::Tensor> tensors = tensors_in(call.arguments);
-    return std::ranges::any_of(tensors, [](const at::Tensor& one) { return one.defined() && !one.is_cpu(); });
+    return std::ranges::any_of(tensors, [&](const at::Tensor& one) {
+      return one.defined() && (!one.is_cpu() || place_of_.contains(impl_of(one)));
+    });
   }
 
   static bool stand_for(const Calls& parts, const RecordedCall& call) {
@@ -159,7 +171,7 @@ class Tapewriter {
     add_impls(call.arguments, known);
     for (const RecordedCall* one : parts) {
       const RecordedCall& part = *one;
-      if (part.op.schema().is_mutable() || is_random(part) || depends_on_data(part.op)) return false;
+      if (is_writing(part) || is_random(part) || depends_on_data(part.op)) return false;
       for (const at::Tensor& tensor : tensors_in(part.arguments))
         if (tensor.defined() && !known.contains(impl_of(tensor)) && !is_number(tensor)) return false;
       add_impls(part.results, known);
@@ -199,8 +211,8 @@ class Tapewriter {
       const bool is_made = std::ranges::any_of(
           given, [&](const at::Tensor& one) { return one.defined() && made.contains(impl_of(one)); });
       const auto is_on_host = [](const at::Tensor& one) { return !one.defined() || one.is_cpu(); };
-      const bool is_constant = !is_made && !call.op.schema().is_mutable() && !is_random(call) &&
-                               std::ranges::all_of(results, is_on_host);
+      const bool is_constant =
+          !is_made && !is_writing(call) && !is_random(call) && std::ranges::all_of(results, is_on_host);
       if (!is_constant) add_impls(call.results, made);
       return is_constant;
     });
@@ -218,8 +230,7 @@ class Tapewriter {
   // ---- steps ----
 
   void add_step(const RecordedCall& call) {
-    const c10::FunctionSchema& schema = call.op.schema();
-    if (schema.is_mutable()) return refuse("it calls " + name_of(call) + ", which writes a tensor");
+    if (is_writing(call)) return refuse("it calls " + name_of(call) + ", which writes a tensor");
     if (is_random(call)) return refuse("it calls " + name_of(call) + ", which draws random numbers");
     if (depends_on_data(call.op))
       return refuse("what " + name_of(call) + " gives has a size that depends on what is computed");

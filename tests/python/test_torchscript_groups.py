@@ -167,6 +167,23 @@ def f(x, y: Optional[Tensor], parts: List[Tensor], dims: List[int]):
         as_eager(f, reference, device, x(6), y, [x(2, 4), x(4, 4)], [1], calls=3)
 
 
+def test_numbers_in_tensors_of_the_cpu_are_looked_at_in_each_call(device):
+    f = scripted("""
+def f(x, mask, value, factor):
+    return x.masked_fill(mask, value) * factor + torch.pow(x.abs(), factor)
+""")
+
+    def reference(x, mask, value, factor):
+        return x.masked_fill(mask, value) * factor + torch.pow(x.abs(), factor)
+
+    mask = torch.tensor([True, False, True])
+    for number in (1.0, 2.0, 1.0, 3.0, 4.0):
+        value, factor = torch.tensor(number), torch.tensor(number + 1.0)
+        given = x(3)
+        actual = f(given.to(device), mask.to(device), value, factor)
+        assert_same(actual, reference(given, mask, value, factor), rtol=1e-5, atol=1e-6)
+
+
 # ---- control flow ----
 
 
@@ -299,6 +316,20 @@ def test_a_batch_norm_that_trains_writes_its_statistics(device):
             assert_same(there(given.to(device)), reference(given), rtol=1e-4, atol=1e-5)
     for name, value in reference.state_dict().items():
         assert_same(there.state_dict()[name], value, rtol=1e-4, atol=1e-5)
+
+
+def test_statistics_are_written_once_a_call_whatever_their_operator_is_called(device):
+    f = scripted("""
+def f(x, mean, variance):
+    y = torch.native_batch_norm(x * 1.0, None, None, mean, variance, True, 0.5, 1e-5)[0]
+    return torch.relu(y) + 1.0
+""")
+
+    def reference(x, mean, variance):
+        y = torch.native_batch_norm(x * 1.0, None, None, mean, variance, True, 0.5, 1e-5)[0]
+        return torch.relu(y) + 1.0
+
+    as_eager(f, reference, device, x(4, 3, 5), torch.zeros(3), torch.ones(3), rtol=1e-4, atol=1e-5)
 
 
 # ---- weights ----
