@@ -7,6 +7,7 @@
 #include "aten/kernel/call_flags.h"
 #include "aten/plan/operator_facts.h"
 #include "base/settings.h"
+#include "compile/compile_error.h"
 #include "graph/extract.h"
 #include "torchscript/tape_graph.h"
 
@@ -171,17 +172,28 @@ std::vector<c10::IValue> Program::run(std::vector<at::Tensor> inputs, const Plac
   return results;
 }
 
+std::optional<std::vector<at::Tensor>> Program::run_engines(const Group& group,
+                                                            const std::vector<at::Tensor>& inputs) const {
+  try {
+    return group.engines->run(inputs, {}, settings_.interruption);
+  } catch (const compile::CompileError& error) {  // whoever calls later is told that there is no engine
+    if (!settings_.gives_up) throw;
+    TORCH_WARN(error.what(), " Its operators run one by one.");
+    return std::nullopt;
+  }
+}
+
 void Program::run_group(const Group& group, Registers& registers) const {
   std::vector<at::Tensor> inputs;
   inputs.reserve(group.inputs.size());
   for (const int32_t place : group.inputs) inputs.push_back(registers[static_cast<size_t>(place)]);
-  auto outputs = group.engines->run(inputs, {}, settings_.interruption);
+  const auto outputs = run_engines(group, inputs);
   if (!outputs) {
     for (const int32_t step : group.steps) tape_.steps[static_cast<size_t>(step)].run(registers);
     return;
   }
   for (size_t i = 0; i < group.outputs.size(); ++i)
-    registers[static_cast<size_t>(group.outputs[i])] = std::move((*outputs)[i]);
+    registers[static_cast<size_t>(group.outputs[i])] = (*outputs)[i];
 }
 
 c10::IValue Program::result_of(const TapeResult& result, const Registers& registers) const {

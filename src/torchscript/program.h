@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "compile/engine_group.h"
@@ -48,6 +49,8 @@ class Program {
   void make_groups(const compile::Compiler& compiler, const std::vector<bool>& is_weight);
   void find_last_uses();
   void name_operators();
+  std::optional<std::vector<at::Tensor>> run_engines(const Group& group,
+                                                     const std::vector<at::Tensor>& inputs) const;
   void run_group(const Group& group, Registers& registers) const;
   c10::IValue result_of(const TapeResult& result, const Registers& registers) const;
 

@@ -1,5 +1,6 @@
 """torchplug.torchscript: what a grouped function does is what it does without groups."""
 
+import gc
 import threading
 
 import pytest
@@ -554,6 +555,18 @@ def test_a_group_can_be_captured_and_replayed(device, module):
     assert_same(result, torch.relu(fresh * 2.5) + fresh)
 
 
+def test_groups_go_with_their_functions(device):
+    f = scripted("def f(x):\n  return torch.relu(x * 5.5) + x")
+    as_eager(f, lambda x: torch.relu(x * 5.5) + x, device, x(3, 3))
+    before = len(torchscript.report())
+    del f
+    gc.collect()
+    other = scripted("def f(x):\n  return x")  # PyTorch keeps the last graph that it has run
+    for _ in range(3):
+        other(x(1).to(device))
+    assert len(torchscript.report()) == before - 1
+
+
 # ---- bad input ----
 
 
@@ -620,6 +633,38 @@ def test_an_option_that_is_none_is_refused_in_one_sentence(options, said):
     with pytest.raises(ValueError) as raised:
         torchscript.enable(**options)
     assert str(raised.value) == said
+
+
+FAILING = """
+import torch, warnings
+warnings.simplefilter("ignore")
+from torchplug import _C, torchscript
+_C.set_faults("compile:1+")
+f = torch.jit.CompilationUnit("def f(x):\\n  return torch.relu(x * 2.0) + x\\n").f
+x = torch.ones(3, device="{device}")
+for on_error in ("raise", "eager"):
+    torchscript.enable(on_error=on_error)
+    for _ in range(4):
+        try:
+            print(f(x).tolist())
+        except RuntimeError as error:
+            print([line for line in str(error).splitlines() if "compile failed" in line])
+    torchscript.disable()
+    f = torch.jit.CompilationUnit("def f(x):\\n  return torch.relu(x * 2.0) + x\\n").f
+"""
+
+
+def test_a_compile_that_fails_is_an_error_or_leaves_operators_one_by_one(device, tmp_path):
+    said = output_of(
+        FAILING.replace("{device}", device.type),
+        device,
+        TORCHPLUG_LAYERS="fault",
+        TORCHPLUG_CACHE_DIR=str(tmp_path),
+    )
+    right = "[3.0, 3.0, 3.0]"
+    wrong = "sim:0: compile failed (internal error): the fault layer was told 'compile:1+'."
+    wrong = str([f"RuntimeError: {wrong}"])
+    assert said.splitlines() == [right, right, wrong, wrong, *[right] * 4]
 
 
 REFUSED = """
