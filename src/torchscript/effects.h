@@ -22,4 +22,8 @@ bool draws_random(const c10::OperatorHandle& op, const KnownArgument& known);
 // Whether it writes a tensor that it is given, as a norm that trains does its statistics.
 bool writes_unsaid(const c10::OperatorHandle& op, const KnownArgument& known);
 
+// Whether it may give what it is given, or a view of it, and its schema does not say so, as dropout does
+// where it does not train.
+bool may_alias_unsaid(const c10::OperatorHandle& op);
+
 }  // namespace torchplug::torchscript

@@ -5,6 +5,9 @@
 #include <string>
 #include <unordered_set>
 
+#include "torchscript/effects.h"
+#include "torchscript/operators.h"
+
 namespace torchplug::torchscript {
 namespace {
 
@@ -65,9 +68,10 @@ class Remover {
 
   static bool may_remove(Node* node) {
     const std::string name = node->kind().toQualString();
-    if (keeps_dtype(name)) return true;
-    if (!may_promote(name)) return false;
-    node->setScope(node->scope()->push(mark()));
+    if (!keeps_dtype(name) && !may_promote(name)) return false;
+    const auto maker = operator_of(node->input(0)->node());
+    if (!maker || may_alias_unsaid(*maker)) return false;  // somebody may see what is written
+    if (may_promote(name)) node->setScope(node->scope()->push(mark()));
     return true;
   }
 

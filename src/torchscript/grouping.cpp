@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "torchscript/compilation_group.h"
+#include "torchscript/effects.h"
 #include "torchscript/functional.h"
 
 namespace torchplug::torchscript {
@@ -30,6 +31,7 @@ class Finder {
  public:
   Finder(const std::shared_ptr<Graph>& graph, const Operators& operators, int64_t min_nodes)
       : aliases_(graph), operators_(operators), min_nodes_(min_nodes) {
+    may_move_ = !writes_unsaid_alias(graph->block());
     look_at(graph->block());
   }
 
@@ -44,8 +46,19 @@ class Finder {
 
   bool may_group(Node* node) { return kind_of(node) != NodeKind::kOther; }
 
+  // Whether something is written that may be something else, which PyTorch does not know.
+  bool writes_unsaid_alias(Block* block) {
+    for (Node* node : block->nodes()) {
+      const auto op = operator_of(node);
+      if (op && may_alias_unsaid(*op) && aliases_.hasOutputWriters(node)) return true;
+      for (Block* inner : node->blocks())
+        if (writes_unsaid_alias(inner)) return true;
+    }
+    return false;
+  }
+
   void look_at(Block* block) {
-    move_others(block);
+    if (may_move_) move_others(block);
     Segment segment;
     for (Node* node : block->nodes()) {
       for (Block* inner : node->blocks()) look_at(inner);
@@ -103,6 +116,7 @@ class Finder {
   AliasDb aliases_;
   const Operators& operators_;
   int64_t min_nodes_;
+  bool may_move_ = true;
   std::unordered_map<const Node*, NodeKind> kinds_;
   std::vector<Segment> segments_;
 };

@@ -126,6 +126,12 @@ struct Seen {
 
 }  // namespace
 
+std::optional<c10::OperatorHandle> operator_of(const Node* node) {
+  const auto* schema = node->maybeSchema();
+  if (schema == nullptr) return std::nullopt;
+  return c10::Dispatcher::singleton().findSchema({schema->name(), schema->overload_name()});
+}
+
 NodeKind Operators::kind_of(const Node* node) const {
   if (!node->blocks().empty() || node->hasAttribute(torch::jit::attr::Subgraph)) return NodeKind::kOther;
   if (node->kind() == prim::Constant || node->hasSideEffects()) return NodeKind::kOther;
@@ -136,10 +142,8 @@ NodeKind Operators::kind_of(const Node* node) const {
   if (is_about_sizes(node)) return NodeKind::kGlue;
   if (is_elsewhere(node)) return NodeKind::kOther;
   if (node->kind() == prim::ConstantChunk) return NodeKind::kView;
-  if (const auto* schema = node->maybeSchema()) {
-    const auto op = c10::Dispatcher::singleton().findSchema({schema->name(), schema->overload_name()});
-    if (op && gives_tensors(node)) return kind_of_operator(node, *op);
-  }
+  const auto op = operator_of(node);
+  if (op && gives_tensors(node)) return kind_of_operator(node, *op);
   return is_arithmetic(node) ? NodeKind::kGlue : NodeKind::kOther;
 }
 

@@ -3,7 +3,10 @@
 // makes of others, and the numbers and lists that stand between them. Asked while a graph is optimised; any
 // thread.
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/jit/ir/ir.h>
+
+#include <optional>
 
 #include "compile/compiler.h"
 #include "torchscript/entry.h"
@@ -19,6 +22,9 @@ enum class NodeKind {
 
 // Whether PyTorch has seen tensors in calls of these nodes, and none of the device.
 bool is_elsewhere(const torch::jit::Block* block);
+
+// The operator that PyTorch's dispatcher has for a node.
+std::optional<c10::OperatorHandle> operator_of(const torch::jit::Node* node);
 
 class Operators {
  public:

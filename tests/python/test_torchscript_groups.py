@@ -298,6 +298,23 @@ def f(x):
     as_eager(f, reference, device, x(3, 4))
 
 
+def test_what_gives_its_input_without_saying_so_is_written_with_it(device):
+    f = scripted("""
+def f(x):
+    y = torch.dropout(x, 0.5, False)
+    z = torch.relu(x * 2.0)
+    y.add_(1.0)
+    return y, torch.relu(x * 3.0) + z
+""")
+
+    def reference(x):
+        z = torch.relu(x * 2.0)
+        x.add_(1.0)
+        return x, torch.relu(x * 3.0) + z
+
+    as_eager(f, reference, device, x(3, 3))
+
+
 def test_results_of_one_call_are_not_those_of_the_next(device):
     f = scripted("def f(x):\n  return torch.relu(x * 8.0) + 1.0")
     given = [x(3, 3).to(device) for _ in range(5)]
