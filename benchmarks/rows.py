@@ -170,6 +170,7 @@ TARGETS = (
     Target(rows.FUSED_ALL, "sim", 0.9),
     Target(rows.ENGINE, "sim", 1.1),
     Target(rows.DECODE, "sim", 1.1),
+    Target(rows.SCRIPTED, "sim", 0.9),
     Target(rows.INDUCTOR, "sim", 1.1),
     Target(rows.DISK, "sim", 10.0),
     Target(rows.IMPORT, "", 0.1),

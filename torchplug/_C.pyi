@@ -1,7 +1,7 @@
 # ruff: noqa: N999 - its name is PyTorch's custom
 """The core, as src/python/bindings.cpp shows it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypedDict
 
 import torch
@@ -369,3 +369,17 @@ class ProcessGroup(Backend):
     def __init__(self, host: Backend) -> None: ...
     @property
     def options(self) -> Backend.Options: ...
+
+def torchscript_enable(
+    offload: bool,
+    engines: int,
+    min_nodes: int,
+    options: list[str],
+    gives_up: bool,
+    decomposed: set[str],
+    decompose: Callable[[str, str, list[Any]], Sequence[torch.Tensor]],
+) -> None: ...
+def torchscript_disable() -> None: ...
+def torchscript_is_enabled() -> bool: ...
+def torchscript_register_backend() -> None: ...
+def torchscript_report() -> list[dict[str, Any]]: ...

@@ -217,6 +217,27 @@ class PLUG_EXPORT Package {
   std::shared_ptr<State> state_;
 };
 
+// --------------------------------- TorchScript -------------------------------
+
+// Groups of operators of scripted and traced modules, compiled by the plugin,
+// docs/torchscript.md. The plugin has to be activated. Functions that PyTorch optimises
+// from then on get them: at the second call of each, as a rule.
+namespace torchscript {
+
+struct Options {
+  bool offload = false;     // modules on the CPU too: their groups are sent to the device
+  std::size_t engines = 8;  // for how many kinds of calls a group keeps what was compiled
+  std::int64_t min_nodes = 1;  // a group of fewer operators is none
+};
+PLUG_EXPORT void enable(const Options &options = Options());
+// Groups are run operator by operator from then on; calls under way are finished.
+PLUG_EXPORT void disable();
+PLUG_EXPORT bool is_enabled();
+// So that torch::jit::load takes modules that were lowered to the device.
+PLUG_EXPORT void register_backend();
+
+}  // namespace torchscript
+
 // ------------------------------ notes on a tensor ---------------------------
 
 // What an extension wants a tensor of the device to be known by, as the name of a private

@@ -38,6 +38,9 @@ using namespace aten;
 namespace package {  // compiled programs on disk, and their calls
 using namespace compile;
 }
+namespace torchscript {  // groups of TorchScript's operators; a library of its own
+using namespace compile;
+}
 namespace autocast {  // mixed precision
 using namespace plugin;
 }

@@ -227,6 +227,7 @@ PYBIND11_MODULE(_C, module) {
   bind_overriding(module);
   bind_package(module);
   bind_streams(module);
+  bind_torchscript(module);
   bind_profiler(module);
   bind_settings(module);
   bind_sharing(module);

@@ -24,6 +24,7 @@ void bind_memory_snapshot(pybind11::module_& module);
 void bind_overriding(pybind11::module_& module);
 void bind_package(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
+void bind_torchscript(pybind11::module_& module);
 void bind_profiler(pybind11::module_& module);
 void bind_settings(pybind11::module_& module);
 void bind_sharing(pybind11::module_& module);

@@ -136,6 +136,7 @@ def test_the_core_holds_its_python_files_its_headers_its_libraries_its_program_a
     compiled = {
         f"torchplug/_C{sysconfig.get_config_var('EXT_SUFFIX')}",
         "torchplug/libtorchplug.so",
+        "torchplug/libtorchplug_torchscript.so",
         "torchplug/bin/plug-check",
         "torchplug/bin/plug-replay",
     }

@@ -99,7 +99,7 @@ def compiled(function: Callable[..., Any], backend: str) -> Callable[..., Any]:
 
 def block(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Norm, GELU, softmax, residual."""
-    return F.softmax(F.gelu(F.layer_norm(x, (WIDTH,), weight, bias)), -1) + x
+    return F.softmax(F.gelu(F.layer_norm(x, x.shape[-1:], weight, bias)), -1) + x
 
 
 def sigmoids(x: torch.Tensor) -> torch.Tensor:

@@ -106,6 +106,15 @@ DECODE = Group(
     ("8 heads of 64",),
     against="1 MiB",
 )
+SCRIPTED = Group(
+    "scripted",
+    "scripted block in groups over torch.compile's",
+    "scripted",
+    FUSED_CALLS[:2],
+    against="torch.compile",
+    unit="calls/s",
+    at_least=True,
+)
 INDUCTOR = Group(
     "inductor",
     "model compiled by Inductor",
@@ -155,6 +164,7 @@ GROUPS = (
     FUSED_ALL,
     ENGINE,
     DECODE,
+    SCRIPTED,
     INDUCTOR,
     DISK,
     IMPORT,
@@ -162,7 +172,7 @@ GROUPS = (
 
 DEFAULT_THREADS = ("cast", "large", "staging", "fused-all", "inductor")
 """Kinds that are measured with PyTorch's default number of threads; all others with one."""
-OF_COMPILERS = ("fused", "fused-all", "engine", "decode", "disk")
+OF_COMPILERS = ("fused", "fused-all", "engine", "decode", "scripted", "disk")
 """Kinds that need a plugin with a compiler."""
 COMPILING = (*OF_COMPILERS, "inductor")
 """Kinds that compile something."""

@@ -23,6 +23,7 @@ from torchplug.bench import (
     inductor,
     large,
     rows,
+    scripted,
     shapes,
     small,
     staging,
@@ -51,6 +52,7 @@ KINDS: dict[str, Measure] = {
     "fused-all": engines.measure_all_threads,
     "engine": engines.measure_call,
     "decode": engines.measure_decode,
+    "scripted": scripted.measure,
     "inductor": inductor.measure,
     "disk": disk.measure,
 }

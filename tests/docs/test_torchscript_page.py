@@ -1,0 +1,93 @@
+"""docs/torchscript.md: its programs work as they stand, in order, and print what it shows."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from filelock import FileLock
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "torchscript.md").read_text()
+EXAMPLE = ROOT / "examples" / "torchscript"
+BUILD = ROOT / "build" / "torchscript-example"
+BIN = Path(sys.executable).parent
+
+pytestmark = pytest.mark.skipif(
+    torch._C._get_privateuse1_backend_name() != "sim",
+    reason="its text is what sim's compiler makes",
+)
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def run(command, folder, **env):
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"} | env,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """By the programs of the page, one after another in one process."""
+    folder = tmp_path_factory.mktemp("page")
+    code = "\nprint('----')\n".join(blocks("python"))
+    return run([sys.executable, "-c", code], folder).split("----\n")
+
+
+def test_the_graph_is_the_one_that_the_page_shows(printed):
+    shown = printed[0].split("with ")[0]
+    assert re.sub(r"%\d+", "%", shown).strip() == re.sub(r"%\d+", "%", blocks("text")[0]).strip()
+
+
+def test_the_report_and_the_ledger_are_those_that_the_page_shows(printed):
+    assert printed[1:3] == blocks("text")[1:3]
+
+
+@pytest.fixture(scope="module")
+def program():
+    """The example, built as the page says, where that was not done before."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    command = "\n".join(blocks("sh")[0].splitlines()[:2]).replace("build/torchscript", str(BUILD))
+    with FileLock(BUILD / "one_at_a_time"):
+        run(["bash", "-euc", command], ROOT, CMAKE_GENERATOR="Ninja")
+    return BUILD / "run_script"
+
+
+def test_a_program_without_python_has_groups(program, tmp_path):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.GELU(), torch.nn.LayerNorm(32))
+    torch.jit.script(model.eval()).save(tmp_path / "model.pt")
+    assert not re.search(r"lib(torch_)?python", run(["ldd", str(program)], tmp_path))
+    command = blocks("sh")[0].splitlines()[2].replace("build/torchscript", str(BUILD))
+    said = run(["bash", "-euc", command], tmp_path)
+    expected = model(torch.arange(3 * 64.0).cos().view(3, 64))
+    found = re.match(r"\[3, 32\], from (\S+) to (\S+)\n", said)
+    assert found, said
+    assert float(found[1]) == pytest.approx(expected.min().item(), abs=1e-3)
+    assert float(found[2]) == pytest.approx(expected.max().item(), abs=1e-3)
+    assert "sim::CompilationGroup" in said
+
+
+def test_every_piece_of_code_is_in_the_example():
+    (code,) = blocks("cpp")
+    assert code in (EXAMPLE / "run_script.cpp").read_text()
+
+
+def test_every_link_leads_to_a_file():
+    prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\(([^)#]+)", prose)
+    assert links and [link for link in links if not (ROOT / "docs" / link).exists()] == []
