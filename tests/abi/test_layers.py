@@ -63,7 +63,15 @@ STANDS_ON = {
     "autocast": {"plugin"},
     "profiler": {"memory"},
     "distributed": {"aten"},
-    "pytorch": {"sharing", "package", "torchscript", "inductor", "autocast", "profiler", "distributed"},
+    "pytorch": {
+        "sharing",
+        "package",
+        "torchscript",
+        "inductor",
+        "autocast",
+        "profiler",
+        "distributed",
+    },
     "python": {"pytorch"},
 }
 MOST_CONCEPTS = 20
@@ -131,7 +139,12 @@ def test_a_file_of_the_core_includes_only_what_its_folder_stands_on(path):
 def test_a_folder_of_the_core_is_a_namespace(path):
     module = folder_of(path).split("/")[0]
     opened = re.findall(r"^namespace torchplug(?:::(\w+))?[^\n]*\{", path.read_text(), re.MULTILINE)
-    public = path.name in ("extension.cpp", "extension_package.cpp", "extension_torchscript.cpp", "namespaces.h")
+    public = path.name in (
+        "extension.cpp",
+        "extension_package.cpp",
+        "extension_torchscript.cpp",
+        "namespaces.h",
+    )
     assert public or set(opened) == {module}
 
 

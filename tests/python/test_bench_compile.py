@@ -85,7 +85,14 @@ def test_engines_are_loaded_from_where_they_were_compiled_last(tmp_path):
 
 def test_rows_about_engines_are_those_that_need_a_compiler():
     needing = [group for group in rows.GROUPS if group.kind in rows.OF_COMPILERS]
-    assert needing == [rows.FUSED, rows.FUSED_ALL, rows.ENGINE, rows.DECODE, rows.SCRIPTED, rows.DISK]
+    assert needing == [
+        rows.FUSED,
+        rows.FUSED_ALL,
+        rows.ENGINE,
+        rows.DECODE,
+        rows.SCRIPTED,
+        rows.DISK,
+    ]
     assert set(engines.COUNTS) == set(rows.FUSED.calls) == set(rows.FUSED_ALL.calls)
 
 
