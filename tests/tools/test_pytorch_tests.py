@@ -78,6 +78,76 @@ class TestOpenReg(TestCase):
 """
 
 
+TEMPLATE = """
+import dataclasses
+import os
+
+import torch
+from torch.testing._internal.common_utils import TestCase
+
+
+def check_model(self, model, inputs, kwargs=None, *, check_lowp=True):
+    self.assertEqual({one.device.type for one in inputs}, {self.device})
+    self.assertEqual(model(*inputs).device.type, self.device)
+
+
+class CommonTemplate:
+    def test_crashes(self):
+        if self.device != "cpu":
+            os.abort()
+
+    def test_fails_there(self):
+        self.assertEqual(self.device, "cpu")
+
+    def test_is_moved(self):
+        self.common(torch.nn.Linear(3, 2), (torch.ones(4, 3).t().contiguous().t(),), check_lowp=False)
+
+
+def copy_tests(my_cls, other_cls, suffix):
+    for name, value in my_cls.__dict__.items():
+        if name.startswith("test_"):
+            setattr(other_cls, f"{name}_{suffix}", lambda self, value=value: value(self))
+
+
+@dataclasses.dataclass
+class InputGen:
+    n: int
+    device: str
+
+
+class SweepInputs2:
+    @classmethod
+    def populate(cls):
+        def test(self):
+            self.assertEqual(torch.ones(1, device=cls.gen.device).device.type, cls.gen.device)
+
+        setattr(cls, f"test_{cls.gen.device}_dense", test)
+
+
+class SweepInputsCpuTest(SweepInputs2, TestCase):
+    gen = InputGen(10, "cpu")
+
+
+SweepInputsCpuTest.populate()
+
+
+class CpuTests(TestCase):
+    common = check_model
+    device = "cpu"
+
+
+copy_tests(CommonTemplate, CpuTests, "cpu")
+"""
+
+KNOWN = """
+| test | reason |
+|---|---|
+| `inductor/test_template SimTests.test_crashes_sim` | it does not like us |
+| `inductor/test_template SimTests.test_is_moved_sim` | it did not like us |
+| `inductor/test_template SimTests.test_of_another_release_sim` | it is not there |
+"""
+
+
 @pytest.fixture
 def folder(tmp_path):
     """What PyTorch's test folder looks like."""
@@ -124,7 +194,7 @@ def test_each_test_is_told_by_how_it_ends_on_the_device_and_on_the_cpu(folder):
         ("nn/test_odd", "test_waits_sim"): ("timed out", "passed"),
     }, errors
     table, _, different = output.partition("\nNot passed on the device")
-    assert table.splitlines()[-1].split() == ["all", "2", "1", "1", "3", "1", "1"]
+    assert table.splitlines()[-1].split() == ["all", "2", "1", "1", "0", "3", "1", "1"]
     words = ["SIGABRT", "'sim' != 'cpu'", "late: ", "did not end in time", "not prepared"]
     lines = different.splitlines()[1:]
     assert [word for word, line in zip(words, lines, strict=True) if word in line] == words
@@ -139,7 +209,7 @@ def test_an_interrupt_keeps_what_was_done_and_a_later_run_goes_on(folder):
     tool.terminate()  # as Ctrl-C, which a shell may have told its children to ignore
     output, errors = tool.communicate()
     assert tool.returncode == 130, errors
-    assert output.splitlines()[-1].split() == ["nn/test_odd", "0", "1", "0", "0", "0", "0"]
+    assert output.splitlines()[-1].split() == ["nn/test_odd", "0", "1", "0", "0", "0", "0", "0"]
     result = json.loads(file.read_text())
     assert result["test"].endswith("test_skips_sim")
     with pytest.raises(ProcessLookupError):
@@ -153,6 +223,38 @@ def test_an_interrupt_keeps_what_was_done_and_a_later_run_goes_on(folder):
     assert [json.loads(line)["outcome"] for line in file.open()] == ["skipped", "passed"]
 
 
+def test_a_template_is_instantiated_for_the_device_with_the_cpu_as_its_twin(folder):
+    (folder / "inductor").mkdir()
+    (folder / "inductor" / "test_template.py").write_text(TEMPLATE)
+    file = folder / "results"
+    tool = start(folder, "inductor/test_template", "--device", "sim", "--json", file)
+    _, errors = tool.communicate()
+    assert {test: ended for (_, test), ended in read_results(file).items()} == {
+        "test_crashes_sim": ("crashed", "passed"),
+        "test_fails_there_sim": ("failed", "passed"),
+        "test_is_moved_sim": ("passed", None),
+        "test_sim_dense": ("passed", None),
+    }, errors
+    assert tool.returncode == 1
+
+
+def test_what_is_known_is_not_told_again_and_what_passes_by_now_is(folder):
+    (folder / "inductor").mkdir()
+    (folder / "inductor" / "test_template.py").write_text(TEMPLATE)
+    (folder / "known.md").write_text(KNOWN)
+    tool = start(folder, "inductor/test_template", "--known", folder / "known.md")
+    output, errors = tool.communicate()
+    table, _, lists = output.partition("\nNot passed on the device")
+    assert table.splitlines()[-1].split()[1:] == ["2", "0", "0", "1", "1", "0", "0"], errors
+    different, _, passing = lists.partition(f"\nIn {folder}/known.md, where they need not be:\n")
+    assert [line.split()[1] for line in different.splitlines()[1:]] == [
+        "SimTests.test_fails_there_sim"
+    ]
+    assert passing == "inductor/test_template SimTests.test_is_moved_sim passed\n"
+    assert "test_crashes_sim" not in output
+    assert tool.returncode == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -163,6 +265,7 @@ def test_an_interrupt_keeps_what_was_done_and_a_later_run_goes_on(folder):
         ([".", "--jobs", "0"], "'0' is no whole number above 0"),
         ([".", "--filter", "("], "'(' is no regular expression"),
         ([".", "--resume"], "--resume needs --json F"),
+        ([".", "--known", "absent.md"], "there is no file absent.md"),
         ([".", "--device", "absent"], "There is no device plugin named 'absent'."),
     ],
 )

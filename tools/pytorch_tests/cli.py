@@ -16,10 +16,11 @@ from .suites import BadInput, find_suites, rename
 EPILOG = """\
 DIR is the folder test/ of the sources of the PyTorch that is installed. FILE is a test file in it (test_indexing,
 nn/test_pooling) or "reference": the suite of PyTorch's reference backend, with the device's name in place of its
-own. Without FILE: all files with device-generic tests, and that suite.
+own. Without FILE: all files with device-generic tests, and that suite. The tests of Inductor, whose classes PyTorch
+makes from a template for the CPU and its own GPUs (inductor/test_torchinductor), are run where they are named.
 
-A test that does not pass on the device is run on the CPU, too. Exit code 0: nothing differs; 1: something passes on
-the CPU only, or a file cannot be imported; 2: bad input; 130: interrupted.
+A test that does not pass on the device is run on the CPU, too. Exit code 0: nothing differs, but for what --known
+names, and all of that; 1: something passes on the CPU only, or a file cannot be imported; 2: bad input; 130: interrupted.
 """
 
 
@@ -36,7 +37,7 @@ def main():
 def run(options):
     suites = find_suites(options.folder, options.files)
     device = find_device(options.device)
-    report = Report(options.json, options.resume)
+    report = Report(options.json, options.resume, options.known)
     with tempfile.TemporaryDirectory() as copies:
         suites = [rename(suite, device, Path(copies)) for suite in suites]
         try:
@@ -48,7 +49,7 @@ def run(options):
     if not report.results and not report.problems:
         raise BadInput(f"No test matches the filter '{options.filter}'.")
     report.print_summary()
-    return 1 if report.different() or report.problems else 0
+    return 1 if report.different() or report.no_longer_known() or report.problems else 0
 
 
 def find_device(wish):
@@ -103,6 +104,12 @@ def parse_arguments():
     add("--timeout", metavar="S", type=positive, default=120, help="seconds for one test (120)")
     add("--json", metavar="F", type=Path, help="write the results to F, one JSON object a line")
     add("--resume", action="store_true", help="go on: the tests whose results are in F are not run")
+    add(
+        "--known",
+        metavar="F",
+        type=table,
+        help="a table in Markdown of what need not pass: `FILE TEST` | reason",
+    )
     options = parser.parse_args()
     if options.resume and not options.json:
         parser.error("--resume needs --json F, the results to go on from")
@@ -113,6 +120,12 @@ def positive(text):
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no whole number above 0")
     return int(text)
+
+
+def table(text):
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return Path(text)
 
 
 def expression(text):

@@ -1,20 +1,25 @@
 """What is told: progress, results on disk that a later run takes up, the table and the list at the end."""
 
 import json
+import re
 import threading
 import time
 from collections import Counter
 
-COLUMNS = ("passed", "skipped", "failed on both", "device only", "crashed", "timed out")
+COLUMNS = ("passed", "skipped", "failed on both", "known", "device only", "crashed", "timed out")
 NOTABLE = ("device only", "crashed", "timed out")
 QUIET_SECONDS = 15
+KNOWN = re.compile(r"^\| `([^`]+)` \| .+ \|$", re.MULTILINE)
 
 
 class Report:
     """The results so far, by file and test. Any thread may add one."""
 
-    def __init__(self, path, resume):
+    def __init__(self, path, resume, known=None):
+        """`known`: a file with a table of the tests that need not pass, "`file test` | reason"."""
         self.lock = threading.Lock()
+        self.known_by = known
+        self.known = set(KNOWN.findall(known.read_text())) if known else set()
         self.results = {}
         self.problems = {}  # of files that are not run
         self.expected = {}
@@ -44,20 +49,33 @@ class Report:
             self.results[suite.name, result["test"]] = result
             if self.disk:
                 print(json.dumps(result), file=self.disk, flush=True)
-            if classify(result) in NOTABLE:
+            if self.column(result) in NOTABLE:
                 print(describe(result), flush=True)
             elif time.monotonic() - self.spoken > QUIET_SECONDS:
                 self.spoken = time.monotonic()
                 done = sum(file == suite.name for file, _ in self.results)
                 print(f"{suite.name}: {done} of {self.expected[suite.name]}", flush=True)
 
+    def column(self, result):
+        column = classify(result)
+        return "known" if column in NOTABLE and name(result) in self.known else column
+
     def different(self):
-        return [result for _, result in sorted(self.results.items()) if classify(result) in NOTABLE]
+        return [one for _, one in sorted(self.results.items()) if self.column(one) in NOTABLE]
+
+    def no_longer_known(self):
+        """What is in the table of those that need not pass, and does not fail on the device alone."""
+        ended = {name(result): result for result in self.results.values()}
+        return [
+            ended[one]
+            for one in sorted(self.known & set(ended))
+            if classify(ended[one]) not in NOTABLE
+        ]
 
     def print_summary(self):
         counts = {}
         for (file, _), result in self.results.items():
-            counts.setdefault(file, Counter())[classify(result)] += 1
+            counts.setdefault(file, Counter())[self.column(result)] += 1
         if len(counts) > 1:
             counts["all"] = sum(counts.values(), Counter())
         width = max(map(len, counts), default=0)
@@ -70,6 +88,10 @@ class Report:
             print("\nNot passed on the device, though the CPU passes or has no such test:")
         for result in self.different():
             print(describe(result))
+        if self.no_longer_known():
+            print(f"\nIn {self.known_by}, where they need not be:")
+        for result in self.no_longer_known():
+            print(name(result), classify(result))
 
 
 def classify(result):
@@ -79,5 +101,9 @@ def classify(result):
     return "device only" if result["outcome"] == "failed" else result["outcome"]
 
 
+def name(result):
+    return f"{result['file']} {result['test']}"
+
+
 def describe(result):
-    return f"{result['file']} {result['test']} {result['outcome']}: {result['error']}"
+    return f"{name(result)} {result['outcome']}: {result['error']}"

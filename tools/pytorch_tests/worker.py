@@ -17,6 +17,8 @@ import traceback
 import unittest
 from pathlib import Path
 
+from templates import instantiate_templates
+
 IMPORT_SECONDS = 1200
 
 
@@ -35,7 +37,8 @@ def main():
     except BaseException as error:  # noqa: BLE001 - a test file may well call sys.exit
         reply(channel, problem=describe(error))
         return
-    reply(channel, tests=list_tests(module, device, bool(every)))
+    twins = instantiate_templates(module, device)
+    reply(channel, tests=list_tests(module, device, twins, bool(every)))
     for line in requests:
         tests, timeout = json.loads(line)
         result = Result(channel, device, tests, timeout)
@@ -59,7 +62,7 @@ def import_test_file(file):
     return importlib.import_module(Path(file).stem)
 
 
-def list_tests(module, device, every):
+def list_tests(module, device, twin_classes, every):
     """(test, its twin on the CPU or None), as Class.method, in alphabetical order."""
     from torch.testing._internal.common_device_type import DeviceTypeTestBase, PrivateUse1TestBase
 
@@ -72,9 +75,9 @@ def list_tests(module, device, every):
     tests = []
     for name, one in classes.items():
         is_plain = not issubclass(one, DeviceTypeTestBase)
-        if issubclass(one, PrivateUse1TestBase) or (every and is_plain):
+        if issubclass(one, PrivateUse1TestBase) or name in twin_classes or (every and is_plain):
             # PyTorch names a class after the device, or, as long as it has not looked, after the key.
-            cpu = re.sub(f"({device.upper()}|PRIVATEUSE1)$", "CPU", name)
+            cpu = twin_classes.get(name) or re.sub(f"({device.upper()}|PRIVATEUSE1)$", "CPU", name)
             twins = set(methods.get(cpu, []))
             for method in methods[name]:
                 places = re.finditer(f"_{device}(?=_|$)", method)
