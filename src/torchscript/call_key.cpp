@@ -98,6 +98,7 @@ class KeyMaker {
   bool add_tensor(const at::Tensor& tensor) {
     if (!tensor.defined()) return add_number(kUndefined, 0);
     if (!is_plain(tensor) || (needs_gradients_ && tensor.requires_grad())) return false;
+    if (tensor._fw_grad(/*level=*/0).defined()) return false;
     // Where an input is given twice, the recorded program has it once.
     const auto first = places_.try_emplace(tensor.unsafeGetTensorImpl(), places_.size()).first->second;
     key_.add(kTensor).add(static_cast<int64_t>(first)).add(static_cast<int64_t>(tensor.scalar_type()));

@@ -11,8 +11,8 @@
 
 namespace torchplug::torchscript {
 
-// Nothing for a call that only PyTorch's interpreter can do: one that needs gradients, tensors of other
-// libraries, a transformation or a mode that looks at every operator.
+// Nothing for a call that only PyTorch's interpreter can do: one that needs gradients or has tangents,
+// tensors of other libraries, a transformation or a mode that looks at every operator.
 std::optional<graph::EngineKey> key_of(c10::ArrayRef<c10::IValue> inputs);
 
 // The device that most of the tensors are on; nothing if none is on one.

@@ -5,11 +5,13 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
+#include <exception>
 #include <set>
 #include <utility>
 
 #include "aten/plan/operator_facts.h"
 #include "base/immortal.h"
+#include "runtime/stream.h"
 #include "torchscript/call_key.h"
 #include "torchscript/offload.h"
 #include "torchscript/recording.h"
@@ -41,6 +43,14 @@ class WithoutAutocastCache {
  private:
   bool before_ = at::autocast::is_autocast_cache_enabled();
 };
+
+// PyTorch's interpreter says where it was before it says what was wrong.
+std::string last_line(const std::exception& error) {
+  const auto* known = dynamic_cast<const c10::Error*>(&error);
+  std::string text = known != nullptr ? known->what_without_backtrace() : error.what();
+  text.erase(text.find_last_not_of(" \n") + 1);
+  return text.substr(text.rfind('\n') + 1);
+}
 
 }  // namespace
 
@@ -93,18 +103,21 @@ std::optional<CompilationGroup::Results> CompilationGroup::results_for(Inputs in
 
 // The first call of a kind is done on the CPU, and once more on the device to be recorded.
 std::optional<CompilationGroup::Results> CompilationGroup::results_by_sending(Inputs inputs) {
+  if (at::autocast::is_autocast_enabled(at::kCPU)) return std::nullopt;
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);  // the device's
   auto key = key_of(inputs);
-  if (!key || at::autocast::is_autocast_enabled(at::kCPU)) return std::nullopt;
+  if (!key) return std::nullopt;
   const DeviceIndex device = current_device();
   key->add(static_cast<int64_t>(device));
   Programs::Answer answer = programs_.get_or_start(*key);
   if (answer.ticket) {
+    Stream::current(device).synchronize();  // what has failed before is not this call's
     try {
       record(device, sent(inputs, weights_, device).values, *answer.ticket);
-    } catch (const c10::Error& error) {  // such as of an operator that names the CPU
-      note(error.what_without_backtrace());
-      answer.ticket->finish(nullptr);
+    } catch (const std::exception& error) {  // such as of an operator that names the CPU
+      return interpreted_instead(inputs, *answer.ticket, error);
     }
+    wait_for_recorded(device);
     return std::nullopt;
   }
   if (!answer.engine || *answer.engine == nullptr) return std::nullopt;
@@ -116,6 +129,8 @@ std::optional<CompilationGroup::Results> CompilationGroup::results_by_sending(In
     return tensor.to(at::kCPU);
   };
   auto results = (*answer.engine)->run(tensors_in(moved.values), come_back);
+  for (c10::IValue& result : results)
+    if (result.isDevice()) result = c10::Device(at::kCPU);  // that of some tensor
   count_moved(moved.bytes);
   return results;
 }
@@ -124,23 +139,39 @@ std::optional<CompilationGroup::Results> CompilationGroup::results_on(DeviceInde
   const auto key = key_of(inputs);
   if (!key) return std::nullopt;
   Programs::Answer answer = programs_.get_or_start(*key);
-  if (answer.ticket) return record_if_it_fits(device, inputs, *answer.ticket);
+  if (answer.ticket) return record_or_interpret(device, inputs, *answer.ticket);
   if (!answer.engine || *answer.engine == nullptr) return std::nullopt;
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
   return (*answer.engine)->run(tensors_in(inputs));
 }
 
-// What is recorded is kept until all is: where there is not enough memory for that, nothing is.
-std::optional<CompilationGroup::Results> CompilationGroup::record_if_it_fits(DeviceIndex device,
-                                                                             Inputs inputs,
-                                                                             Programs::Ticket& ticket) {
+// The error of a call is the one that the host has for it.
+void CompilationGroup::wait_for_recorded(DeviceIndex device) {
+  try {
+    Stream::current(device).synchronize();
+  } catch (const std::exception& error) {
+    note(last_line(error));
+  }
+}
+
+// What is recorded is kept until all is: there may not be enough memory for that, but for the call.
+CompilationGroup::Results CompilationGroup::record_or_interpret(DeviceIndex device, Inputs inputs,
+                                                                Programs::Ticket& ticket) {
   try {
     return record(device, inputs, ticket);
-  } catch (const c10::OutOfMemoryError& error) {
-    note(error.what_without_backtrace());
-    ticket.finish(nullptr);
-    return std::nullopt;
+  } catch (const std::exception& error) {
+    return interpreted_instead(inputs, ticket, error);
   }
+}
+
+// A call that fails by itself leaves its kind to be recorded by the next.
+CompilationGroup::Results CompilationGroup::interpreted_instead(Inputs inputs, Programs::Ticket& ticket,
+                                                                const std::exception& error) {
+  Stack stack = inputs.vec();
+  interpret(stack);
+  note(last_line(error));
+  ticket.finish(nullptr);
+  return stack;
 }
 
 // The results are those that PyTorch's interpreter has given.

@@ -9,6 +9,7 @@
 #include <torch/csrc/jit/runtime/interpreter.h>
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,7 +45,9 @@ class CompilationGroup {
   std::optional<Results> results_for(Inputs inputs);
   std::optional<Results> results_by_sending(Inputs inputs);
   std::optional<Results> results_on(DeviceIndex device, Inputs inputs);
-  std::optional<Results> record_if_it_fits(DeviceIndex device, Inputs inputs, Programs::Ticket& ticket);
+  Results record_or_interpret(DeviceIndex device, Inputs inputs, Programs::Ticket& ticket);
+  void wait_for_recorded(DeviceIndex device);
+  Results interpreted_instead(Inputs inputs, Programs::Ticket& ticket, const std::exception& error);
   Results record(DeviceIndex device, Inputs inputs, Programs::Ticket& ticket);
   std::vector<bool> weights_in(Inputs inputs) const;
   void keep(const std::shared_ptr<Program>& program);

@@ -34,6 +34,15 @@ bool may_promote(const std::string& name) {
   return names.contains(name);
 }
 
+// In PyTorch's words, where it could not be written.
+at::Tensor as_written(const at::Tensor& made, const at::Tensor& written) {
+  TORCH_CHECK(made.sizes() == written.sizes(), "output with shape ", written.sizes(),
+              " doesn't match the broadcast shape ", made.sizes());
+  TORCH_CHECK(c10::canCast(made.scalar_type(), written.scalar_type()), "result type ", made.scalar_type(),
+              " can't be cast to the desired output type ", written.scalar_type());
+  return made.to(written.scalar_type());
+}
+
 // Nodes that take the place of others have their scope: so they are found again, wherever they have been
 // moved.
 c10::Symbol mark() {
@@ -89,7 +98,7 @@ class Remover {
   // What is written keeps its dtype, whatever is written.
   void keep_dtype(Node* made) {
     const torch::jit::WithInsertPoint behind(made->next());
-    Node* const typed = graph_->create(c10::aten::type_as, 1);
+    Node* const typed = graph_->create(keeps_type_symbol(), 1);
     graph_->insertNode(typed);
     typed->output()->setType(made->output()->type());
     made->output()->replaceAllUsesWith(typed->output());
@@ -116,6 +125,21 @@ void name_convolutions(torch::jit::Block* block) {
     node->output()->replaceAllUsesWith(made->output());
     node->destroy();
   }
+}
+
+c10::Symbol keeps_type_symbol() {
+  static const c10::Symbol symbol = c10::Symbol::fromQualString("torchplug::keeps_type");
+  return symbol;
+}
+
+torch::jit::Operator make_keeps_type() {
+  return {"torchplug::keeps_type(Tensor(a) made, Tensor written) -> Tensor(a)",
+          [](torch::jit::Stack& stack) {
+            const at::Tensor written = torch::jit::pop(stack).toTensor();
+            const at::Tensor made = torch::jit::pop(stack).toTensor();
+            torch::jit::push(stack, as_written(made, written));
+          },
+          c10::AliasAnalysisKind::FROM_SCHEMA};
 }
 
 void make_functional(const std::shared_ptr<Graph>& graph) { Remover(graph).remove(); }

@@ -16,17 +16,27 @@
 namespace torchplug::torchscript {
 namespace {
 
+// With the same strides, so that what PyTorch decides by them is decided alike: which results are views.
+at::Tensor copy_of(const at::Tensor& tensor, c10::Device device) {
+  if (tensor.is_non_overlapping_and_dense()) return tensor.to(device);
+  at::Tensor once = tensor;  // each element
+  for (int64_t i = 0; i < tensor.dim(); ++i)
+    if (tensor.stride(i) == 0 && tensor.size(i) > 1) once = once.narrow(i, 0, 1);
+  at::Tensor copy = at::empty_strided(once.sizes(), once.strides(), once.options().device(device));
+  copy.copy_(once);
+  return copy.as_strided(tensor.sizes(), tensor.strides());
+}
+
 class KeptWeights {
  public:
   at::Tensor find_or_send(const at::Tensor& weight, c10::Device device, uint64_t& bytes) {
     const std::lock_guard hold(lock_);
-    drop_dead();
     std::vector<Kept>& of_storage = kept_[weight.storage().unsafeGetStorageImpl()];
     std::erase_if(of_storage, [](const Kept& one) { return one.storage.expired(); });
     for (Kept& one : of_storage) {
       if (!is_of(one, weight, device)) continue;
       if (one.version != version_of(weight)) {
-        one.on_device = weight.to(device);
+        one.on_device = copy_of(weight, device);
         bytes += weight.nbytes();
         one.version = version_of(weight);
       }
@@ -34,8 +44,10 @@ class KeptWeights {
     }
     bytes += weight.nbytes();
     of_storage.push_back({weak_storage(weight), weight.storage_offset(), version_of(weight),
-                          weight.sizes().vec(), weight.strides().vec(), weight.to(device)});
-    return of_storage.back().on_device;
+                          weight.sizes().vec(), weight.strides().vec(), copy_of(weight, device)});
+    const at::Tensor made = of_storage.back().on_device;
+    drop_dead();
+    return made;
   }
 
   void forget() {
@@ -66,19 +78,16 @@ class KeptWeights {
            one.on_device.device() == device;
   }
 
-  // Now and then: looking at all of them takes time.
+  // Whenever there is one more.
   void drop_dead() {
-    if (++calls_ % kCallsBetween != 0) return;
     for (auto entry = kept_.begin(); entry != kept_.end();) {
       std::erase_if(entry->second, [](const Kept& one) { return one.storage.expired(); });
       entry = entry->second.empty() ? kept_.erase(entry) : std::next(entry);
     }
   }
 
-  static constexpr uint64_t kCallsBetween = 256;
   std::mutex lock_;  // guards
   std::unordered_map<const c10::StorageImpl*, std::vector<Kept>> kept_;
-  uint64_t calls_ = 0;
 };
 
 KeptWeights& kept_weights() {
@@ -91,7 +100,7 @@ at::Tensor send(const at::Tensor& tensor, bool is_weight, c10::Device device, ui
   // One of inference mode has no version.
   if (is_weight && !tensor.is_inference()) return kept_weights().find_or_send(tensor, device, bytes);
   bytes += tensor.nbytes();
-  return tensor.to(device);
+  return copy_of(tensor, device);
 }
 
 aten::LedgerAccount& offload_account() {
@@ -125,7 +134,7 @@ SentInputs sent(c10::ArrayRef<c10::IValue> inputs, const std::vector<bool>& weig
       for (const at::Tensor& one : value.toTensorList()) list.push_back(sent_once(one, weights[i]));
       moved.values.emplace_back(std::move(list));
     } else {
-      moved.values.push_back(value);
+      moved.values.push_back(value.isDevice() ? c10::IValue(there) : value);
     }
   }
   return moved;

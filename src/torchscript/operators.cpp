@@ -7,6 +7,7 @@
 
 #include "aten/plan/operator_facts.h"
 #include "torchscript/effects.h"
+#include "torchscript/functional.h"
 
 namespace torchplug::torchscript {
 namespace {
@@ -36,6 +37,14 @@ bool is_plain(const c10::TypePtr& type) {
     }
     default: return false;
   }
+}
+
+bool has_tensors(const Value* value) {
+  const auto has = [](const auto& has_it, const c10::TypePtr& type) -> bool {
+    if (type->isSubtypeOf(*c10::TensorType::get())) return true;
+    return std::ranges::any_of(type->containedTypes(), [&](const auto& one) { return has_it(has_it, one); });
+  };
+  return has(has, value->type());
 }
 
 bool is_tensor(const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); }
@@ -97,6 +106,29 @@ bool gives_view(const c10::FunctionSchema& schema) {
   });
 }
 
+bool is_device(const Value* value) {
+  const auto optional = value->type()->cast<c10::OptionalType>();
+  return (optional ? optional->getElementType() : value->type())->kind() == c10::TypeKind::DeviceObjType;
+}
+
+bool is_none(const Value* value) {
+  const auto constant = torch::jit::toIValue(value);
+  return constant && constant->isNone();
+}
+
+// Where it is, or looks where something is: on the device its answer would be another. Results that are made
+// where some tensor is are made there too.
+bool chooses_device(const Node* node) {
+  const auto is_given = [](const Value* value) { return is_device(value) && !is_none(value); };
+  const auto is_other = [&](const Value* value) {
+    return is_given(value) && value->node()->kind() != prim::device;
+  };
+  if (std::ranges::any_of(node->inputs(), is_given))
+    return !gives_tensors(node) || std::ranges::any_of(node->inputs(), is_other);
+  return gives_tensors(node) && node->kind() != prim::NumToTensor &&
+         std::ranges::none_of(node->inputs(), has_tensors);
+}
+
 // What is known of a node's arguments before it runs.
 KnownArgument constants_of(const Node* node) {
   return [node](const std::string& name) -> std::optional<c10::IValue> {
@@ -135,13 +167,14 @@ std::optional<c10::OperatorHandle> operator_of(const Node* node) {
 NodeKind Operators::kind_of(const Node* node) const {
   if (!node->blocks().empty() || node->hasAttribute(torch::jit::attr::Subgraph)) return NodeKind::kOther;
   if (node->kind() == prim::Constant || node->hasSideEffects()) return NodeKind::kOther;
+  if (offload_ && chooses_device(node)) return NodeKind::kOther;
   const auto has_plain_type = [](const Value* value) { return is_plain(value->type()); };
   if (!std::ranges::all_of(node->inputs(), has_plain_type)) return NodeKind::kOther;
   if (!std::ranges::all_of(node->outputs(), has_plain_type)) return NodeKind::kOther;
   if (is_glue_of_pytorch(node)) return NodeKind::kGlue;
   if (is_about_sizes(node)) return NodeKind::kGlue;
   if (is_elsewhere(node)) return NodeKind::kOther;
-  if (node->kind() == prim::ConstantChunk) return NodeKind::kView;
+  if (node->kind() == prim::ConstantChunk || node->kind() == keeps_type_symbol()) return NodeKind::kView;
   const auto op = operator_of(node);
   if (op && gives_tensors(node)) return kind_of_operator(node, *op);
   return is_arithmetic(node) ? NodeKind::kGlue : NodeKind::kOther;

@@ -11,6 +11,7 @@
 #include "base/immortal.h"
 #include "compile/compiler.h"
 #include "torchscript/compilation_group.h"
+#include "torchscript/functional.h"
 #include "torchscript/grouping.h"
 #include "torchscript/lowering.h"
 #include "torchscript/offload.h"
@@ -45,10 +46,12 @@ void pass(std::shared_ptr<torch::jit::Graph>& graph) {
 void tell_pytorch() {
   static std::once_flag once;
   std::call_once(once, [] {
-    const torch::jit::RegisterOperators registered({torch::jit::Operator(
-        group_symbol(),
-        [](const torch::jit::Node* node) { return torch::jit::Operation(make_operation(node)); },
-        c10::AliasAnalysisKind::PURE_FUNCTION)});
+    const torch::jit::RegisterOperators registered(
+        {torch::jit::Operator(
+             group_symbol(),
+             [](const torch::jit::Node* node) { return torch::jit::Operation(make_operation(node)); },
+             c10::AliasAnalysisKind::PURE_FUNCTION),
+         make_keeps_type()});
     torch::jit::registerPrePass(pass);
     register_backend();
   });
