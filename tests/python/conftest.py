@@ -71,3 +71,13 @@ def compiling_afresh(monkeypatch, engine_directory):
     monkeypatch.setenv("TORCHPLUG_CACHE_DIR", str(engine_directory))
     monkeypatch.setattr(_backend, "programs", [])
     torch._dynamo.reset()
+
+
+@pytest.fixture
+def groups(compiling_afresh):
+    """TorchScript groups are enabled."""
+    from torchplug import torchscript
+
+    torchscript.enable()
+    yield
+    torchscript.disable()

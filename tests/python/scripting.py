@@ -5,10 +5,27 @@ import warnings
 
 import torch
 from helpers import assert_same, on
+from torch import nn
+from torch.nn import functional as F
 
 from torchplug import torchscript
 
 CALLS = 4  # PyTorch looks at the first, optimises at the second, where groups are recorded, and runs engines at the third
+
+
+class Perceptron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 16)
+        self.norm = nn.LayerNorm(16)
+        self.second = nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.second(F.gelu(self.norm(self.first(x))) * 2.0) + 1.0
+
+
+def x(*shape):
+    return torch.randn(*shape)
 
 
 def scripted(source):

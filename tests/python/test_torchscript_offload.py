@@ -117,6 +117,64 @@ def f(x):
     assert_same(transposed, torch.zeros(4, 3))
 
 
+@pytest.mark.parametrize(
+    "given",
+    [torch.randn(4, 3).t(), torch.randn(4, 6)[:, ::2], torch.randn(1, 3).expand(4, 3)],
+    ids=["transposed", "sliced", "expanded"],
+)
+def test_strides_decide_on_the_device_as_on_the_cpu(offload, given):
+    """Whether reshape gives a view, and what is written with it."""
+    f = scripted("""
+def f(x):
+    y = torch.relu(x) + 1.0
+    flat = y.reshape(-1)
+    return y, flat, x.reshape(-1) * 2.0, torch.empty_like(x).stride()
+""")
+
+    def reference(x):
+        y = torch.relu(x) + 1.0
+        return y, y.reshape(-1), x.reshape(-1) * 2.0, torch.empty_like(x).stride()
+
+    for _ in range(CALLS):
+        actual, expected = f(given), reference(given)
+        assert_same(actual[:3], expected[:3], **CLOSE)
+        assert tuple(actual[3]) == expected[3]
+        assert [one.stride() for one in actual[:3]] == [one.stride() for one in expected[:3]]
+        assert (actual[1].data_ptr() == actual[0].data_ptr()) == (
+            expected[1].data_ptr() == expected[0].data_ptr()
+        )
+
+
+def test_devices_that_a_function_asks_for_are_the_cpu(offload):
+    f = scripted("""
+def f(x):
+    y = torch.relu(x * 2.0) + torch.ones([3], device=x.device)
+    z = torch.zeros([3], device="cpu") + y
+    return z.to(x.device) * x, x.device, y.is_cpu
+""")
+    given = torch.randn(3)
+    for _ in range(CALLS):
+        result, device, is_cpu = f(given)
+        assert_same(result, (torch.relu(given * 2.0) + 1.0) * given, **CLOSE)
+        assert (device, is_cpu) == (torch.device("cpu"), True)
+
+
+def test_copies_of_weights_go_with_their_modules(offload, module):
+    def run_one():
+        there = script(nn.Sequential(nn.LayerNorm(1024), nn.GELU()).eval())
+        with torch.no_grad():
+            for _ in range(CALLS):
+                there(torch.randn(2, 1024))
+        module.synchronize()
+
+    run_one()
+    run_one()
+    before = module.memory_allocated()
+    for _ in range(4):
+        run_one()
+    assert module.memory_allocated() <= before + 2 * 1024 * 4
+
+
 def test_training_on_the_cpu_goes_on(offload):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 2))
