@@ -200,10 +200,14 @@ def test_where_there_are_no_elements_nothing_is_divided_by_zero(device):
     same_as_eager(lambda x, d: (x // d[None]).sum(0), x.T, zeros)
 
 
-def test_a_1d_convolution_has_the_strides_that_its_weight_asks_for(device):
+def test_a_1d_convolution_has_the_strides_that_its_weight_or_input_asks_for(device):
+    def convolved(x, weight):
+        return torch.nn.functional.conv1d(x, weight) * 2
+
     weight = torch.randn(6, 3, 4, device=device).transpose(1, 2)
-    x = torch.randn(2, 4, 8, device=device)
-    same_as_eager(lambda x, w: torch.nn.functional.conv1d(x, w) * 2, x, weight)
+    same_as_eager(convolved, torch.randn(2, 4, 8, device=device), weight)
+    of_one_channel = torch.randn(2, 8, 1, device=device).permute(0, 2, 1)
+    same_as_eager(convolved, of_one_channel, torch.randn(6, 1, 3, device=device))
 
 
 def test_an_option_that_the_plugin_does_not_have_is_refused_in_its_words(device):

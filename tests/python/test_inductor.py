@@ -145,6 +145,14 @@ def test_inductor_decides_as_for_the_cpu(device, fn):
 
 
 @SWEEP
+def test_kernels_are_not_combined_where_that_takes_triton(device):
+    with torch._inductor.config.patch(combo_kernels=True):
+        compiled = torch.compile(lambda x, y: (x.sum(1), y.exp()))
+        x, y = torch.randn(9, 5), torch.randn(30)
+        assert_same(compiled(x.to(device), y.to(device)), (x.sum(1), y.exp()))
+
+
+@SWEEP
 def test_random_numbers_repeat_after_manual_seed(device):
     compiled = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5))
     x = torch.ones(1000, device=device)

@@ -55,11 +55,12 @@ def _expect_rows(op: Any, device: str) -> None:
 
 
 def _deciding(first: int, args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
-    """Input and weight. PyTorch computes a 1-D convolution as a 2-D one of height 1, of an input that it makes contiguous first:
-    there the weight alone decides."""
+    """Input and weight. PyTorch computes a 1-D convolution as a 2-D one of height 1, of an input that it makes contiguous first."""
     given = [*args[first : first + 2], options.get("input"), options.get("weight")]
     tensors = [value for value in given if isinstance(value, torch.Tensor)]
-    return [tensors[-1].unsqueeze(2)] if tensors[0].dim() == 3 else tensors
+    if tensors[0].dim() != 3:
+        return tensors
+    return [tensors[0].contiguous().unsqueeze(2), tensors[-1].unsqueeze(2)]
 
 
 def _laid_out(result: torch.Tensor | None, device: str) -> torch.Tensor | None:

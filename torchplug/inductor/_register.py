@@ -16,10 +16,11 @@ def _register(name: str) -> None:
     from torchplug.compile import _strides
     from torchplug.inductor._check import Check
     from torchplug.inductor._device_code import DeviceCode
-    from torchplug.inductor._scheduling import DeviceScheduling
+    from torchplug.inductor._scheduling import DeviceScheduling, keep_from_combined_kernels
     from torchplug.inductor._wrapper import DeviceWrapper, NoCppWrapper
 
     _strides.expect_those_of_the_cpu(name)
+    keep_from_combined_kernels(name)
     common.register_device_op_overrides(name, DeviceCode(name))
     common.register_backend_for_device(
         name,

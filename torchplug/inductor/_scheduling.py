@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._inductor.codegen.cpp import CppScheduling
+from torch._inductor.scheduler import ForeachKernelSchedulerNode
 from torch._inductor.virtualized import V
 
 if TYPE_CHECKING:
@@ -33,3 +34,13 @@ class DeviceScheduling(CppScheduling):
         define: Any = super().define_kernel
         with wrapper.kernels_of_the_device():
             return define(f"// of the device\n{src_code}", nodes, kernel_args)
+
+
+def keep_from_combined_kernels(name: str) -> None:
+    """Inductor combines independent kernels (`combo_kernels`) of devices that it does not name, and can do so in Triton alone."""
+    groups: Any = ForeachKernelSchedulerNode.group_algorithm_for_combo_kernels
+
+    def groups_of_others(scheduler: Any) -> list[list[Any]]:
+        return [group for group in groups(scheduler) if group[0].get_device().type != name]
+
+    ForeachKernelSchedulerNode.set_group_algorithm_for_combo_kernels(groups_of_others)
