@@ -75,7 +75,7 @@ def test_the_command_says_what_the_page_shows(said):
 
 def test_the_package_is_called_in_python(folder, said):
     _, called = blocks("python")
-    code = "import torch\n" + called + "print(y.shape, packaged.report()[0]['compiled'])"
+    code = "import torch\n" + called + "print(y.shape, packaged.report()[0].compiled)"
     assert run([sys.executable, "-c", code], folder) == "torch.Size([3, 64]) 0\n"
 
 

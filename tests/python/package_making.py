@@ -51,4 +51,4 @@ def there(device, value):
 
 
 def total(loaded, name):
-    return sum(group.get(name, 0) for group in loaded.report())
+    return sum(getattr(group, name) for group in loaded.report())

@@ -278,7 +278,7 @@ OTHERS = """
     x = torch.arange(32.0).view(4, 8).cos()
     result = loaded(x.to(device))
     print(len(heard), *(str(one.message) for one in heard if "anew" in str(one.message)))
-    print(*(sum(group.get(name, 0) for group in loaded.report()) for name in ("compiled", "loaded", "runs", "runs_without")))
+    print(*(sum(getattr(group, name) for group in loaded.report()) for name in ("compiled", "loaded", "runs", "runs_without")))
     print(result.double().sum().item())
 """
 
@@ -342,7 +342,7 @@ STATIC = """
     for rows in (4, 2, 3):
         loaded(torch.ones(rows, 8, device=device))
     group, = loaded.report()
-    print(group["loaded"], group["compiled"])
+    print(group.loaded, group.compiled)
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,6 +15,26 @@ from torchplug import _C
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+@dataclass(frozen=True)
+class GroupReport:
+    """What has become of one group, as `torchplug.compile.explain` has it."""
+
+    title: str
+    nodes: int
+    why_without: str
+    """Why it can have no engines."""
+    engines: int = 0
+    compiled: int = 0
+    loaded: int = 0
+    """Engines that came with the package, or from the disk."""
+    seconds: float = 0.0
+    """For both."""
+    runs: int = 0
+    runs_without: int = 0
+    declined: list[str] = field(default_factory=list)
+    disk: list[str] = field(default_factory=list)
 
 
 class Package:
@@ -51,11 +72,8 @@ class Package:
                 )
         return pytree.tree_unflatten(self._loaded.run(inputs), self._results)
 
-    def report(self) -> list[dict[str, Any]]:
-        """Of each group: `title`, `nodes`, `why_without` (why it can have no engines), and as
-        `torchplug.compile.explain` has them `engines`, `compiled`, `loaded`, `seconds`, `runs`, `runs_without`, `declined` and `disk`."""
-        groups: list[dict[str, Any]] = self._loaded.groups
-        return groups
+    def report(self) -> list[GroupReport]:
+        return [GroupReport(**group) for group in self._loaded.groups]
 
     @property
     def origin(self) -> dict[str, str]:
