@@ -108,7 +108,7 @@ def parse_arguments():
         "--known",
         metavar="F",
         type=table,
-        help="a table in Markdown of what need not pass: `FILE TEST` | reason",
+        help="a table in Markdown of what need not pass: `FILE TEST` | reason; * is any text",
     )
     options = parser.parse_args()
     if options.resume and not options.json:

@@ -1,5 +1,6 @@
 """What is told: progress, results on disk that a later run takes up, the table and the list at the end."""
 
+import fnmatch
 import json
 import re
 import threading
@@ -16,7 +17,7 @@ class Report:
     """The results so far, by file and test. Any thread may add one."""
 
     def __init__(self, path, resume, known=None):
-        """`known`: a file with a table of the tests that need not pass, "`file test` | reason"."""
+        """`known`: a file with a table of the tests that need not pass, "`file test` | reason"; `*` in a name is any part."""
         self.lock = threading.Lock()
         self.known_by = known
         self.known = set(KNOWN.findall(known.read_text())) if known else set()
@@ -58,19 +59,19 @@ class Report:
 
     def column(self, result):
         column = classify(result)
-        return "known" if column in NOTABLE and name(result) in self.known else column
+        return "known" if column in NOTABLE and self.is_known(result) else column
+
+    def is_known(self, result):
+        return any(fnmatch.fnmatchcase(name(result), one) for one in self.known)
 
     def different(self):
         return [one for _, one in sorted(self.results.items()) if self.column(one) in NOTABLE]
 
     def no_longer_known(self):
-        """What is in the table of those that need not pass, and does not fail on the device alone."""
-        ended = {name(result): result for result in self.results.values()}
-        return [
-            ended[one]
-            for one in sorted(self.known & set(ended))
-            if classify(ended[one]) not in NOTABLE
-        ]
+        """What is in the table of those that need not pass, where none that was run fails on the device alone."""
+        named = {one: fnmatch.filter(map(name, self.results.values()), one) for one in self.known}
+        failed = {name(result) for result in self.results.values() if classify(result) in NOTABLE}
+        return sorted(one for one, tests in named.items() if tests and not failed & set(tests))
 
     def print_summary(self):
         counts = {}
@@ -90,8 +91,8 @@ class Report:
             print(describe(result))
         if self.no_longer_known():
             print(f"\nIn {self.known_by}, where they need not be:")
-        for result in self.no_longer_known():
-            print(name(result), classify(result))
+        for one in self.no_longer_known():
+            print(one)
 
 
 def classify(result):
