@@ -98,6 +98,42 @@ def test_numbers_follow_from_sizes(device, tmp_path):
         agrees(loaded, model, device, *given)
 
 
+def test_every_open_size_may_be_one(device, tmp_path):
+    class Scores(nn.Module):
+        def forward(self, x, y):
+            return (x @ y.t()).tanh()
+
+    def given(rows, columns):
+        return torch.randn(rows, 4), torch.randn(columns, 4)
+
+    open_sizes = {"dynamic_shapes": ({0: Dim("p", min=1, max=9)}, {0: Dim("q", min=1, max=9)})}
+    loaded = packaged(tmp_path, Scores(), given(3, 5), **open_sizes)
+    for rows, columns in ((2, 2), (1, 3), (3, 1), (1, 1)):
+        agrees(loaded, Scores(), device, given(rows, columns))
+
+
+@pytest.mark.parametrize(
+    ("size", "exported_for", "others"),
+    [
+        (lambda n: 2 * n, 16, (4, 30)),
+        (lambda n: n + 1, 16, (4, 9)),
+        (lambda n: 4 * n - 1, 15, (7, 31)),
+    ],
+    ids=["2*n", "n+1", "4*n-1"],
+)
+def test_a_size_may_be_known_by_what_is_made_of_it(device, tmp_path, size, exported_for, others):
+    class Sine(nn.Module):
+        def forward(self, x):
+            return x[1:].exp().sin()
+
+    dynamic = ({0: size(Dim("n", min=2, max=32))},)
+    loaded = packaged(tmp_path, Sine(), (torch.randn(exported_for, 3),), dynamic_shapes=dynamic)
+    for rows in others:
+        agrees(loaded, Sine(), device, (torch.randn(rows, 3),))
+    with pytest.raises(ValueError, match="Dimension 0 of input 'x'"):
+        loaded(torch.randn(1000, 3, device=device))
+
+
 def test_integers_are_inputs_too(device, tmp_path):
     class Shifted(nn.Module):
         def forward(self, x, by):

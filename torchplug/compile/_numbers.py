@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     import sympy  # type: ignore[import-untyped]
 
+SIZE = torch.ops.aten.sym_size.int
 MOST = 2**62
 USUAL = 64
 """A size that nobody knows before it is computed."""
@@ -79,6 +80,19 @@ def is_at_least(a: int | torch.SymInt, b: int | torch.SymInt) -> bool:
     from torch.fx.experimental.symbolic_shapes import statically_known_true
 
     return statically_known_true(a >= b)
+
+
+def line_of(expression: Any, symbol: sympy.Symbol) -> tuple[int, int] | None:
+    """(a, b) of a*symbol + b; None if it is none."""
+    import sympy
+
+    if expression.free_symbols != {symbol}:
+        return None
+    scale, shift = expression.coeff(symbol, 1), expression.subs(symbol, 0)
+    is_line = sympy.expand(expression - scale * symbol - shift) == 0
+    if is_line and scale.is_Integer and scale > 0 and shift.is_Integer:
+        return int(scale), int(shift)
+    return None
 
 
 def bounds_of(value: torch.SymInt) -> tuple[int, int, int]:

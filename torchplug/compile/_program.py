@@ -130,6 +130,10 @@ class _Numbers:
             return expression
         if expression not in self.known:
             symbols = sorted(expression.free_symbols, key=str)
+            if unknown := [symbol for symbol in symbols if symbol not in self.known]:
+                raise RuntimeError(
+                    f"No size of an input tells what {unknown[0]} is. Export the model with sizes that do."
+                )
             function = _numbers.function_of(expression, symbols)
             self.known[expression] = self.graph.call_function(
                 function, tuple(self.known[symbol] for symbol in symbols)
@@ -257,21 +261,27 @@ class _Writer:
     def _add_sizes(
         self, graph: fx.Graph, nodes: Iterable[fx.Node], env: dict[fx.Node, Any], numbers: _Numbers
     ) -> None:
-        """Every symbol that one of the nodes is, or that is a size of one."""
+        """Every symbol that one of the nodes is, or that is a size of one, or alone in a size of one, such as 2*s0."""
+        sizes = []
         for node in nodes:
             value = node.meta.get("val")
             if isinstance(value, torch.SymInt):
                 numbers.known.setdefault(_numbers.expression_of(value), env[node])
-        for node in nodes:
-            value = node.meta.get("val")
-            if not isinstance(value, torch.Tensor):
-                continue
-            for place, size in enumerate(value.shape):
-                known = _numbers.expression_of(size)
-                if not isinstance(known, int) and known.is_Symbol and known not in numbers.known:
-                    numbers.known[known] = graph.call_function(
-                        torch.ops.aten.sym_size.int, (env[node], place)
-                    )
+            elif isinstance(value, torch.Tensor):
+                known = [
+                    (place, _numbers.expression_of(size)) for place, size in enumerate(value.shape)
+                ]
+                sizes += [(node, place, size) for place, size in known if not isinstance(size, int)]
+        for node, place, size in sizes:
+            if size.is_Symbol and size not in numbers.known:
+                numbers.known[size] = graph.call_function(_numbers.SIZE, (env[node], place))
+        for node, place, size in sizes:
+            for symbol in sorted(size.free_symbols - numbers.known.keys(), key=str):
+                if line := _numbers.line_of(size, symbol):
+                    scale, shift = line
+                    above = graph.call_function(_numbers.SIZE, (env[node], place))
+                    above = graph.call_function(operator.sub, (above, shift))
+                    numbers.known[symbol] = graph.call_function(operator.floordiv, (above, scale))
 
     def _call_group(
         self, graph: fx.Graph, group: Group, env: dict[fx.Node, Any], numbers: _Numbers

@@ -93,6 +93,5 @@ class NoCppWrapper(PythonWrapperCodegen):
     def create(*_: Any, **__: Any) -> NoReturn:
         raise RuntimeError(
             f"Programs that Inductor writes in C++ (cpp_wrapper, AOTInductor) know PyTorch's own devices only, not "
-            f"'{_devices.name()}'. Use torch.compile without cpp_wrapper; what is to be saved, save by torch.export, and compile it "
-            "when it is loaded."
+            f"'{_devices.name()}'. Use torch.compile without cpp_wrapper, or `torchplug package` for what is to run without Python."
         )

@@ -45,7 +45,7 @@ class Sizes:
         for i, extents in enumerate(self.extents):
             for dimension, expression in enumerate(extents):
                 for symbol in sorted(getattr(expression, "free_symbols", ()), key=str):
-                    line = line_of(expression, symbol)
+                    line = _numbers.line_of(expression, symbol)
                     known = self.places.get(symbol)
                     if line is not None and (known is None or line == (1, 0) != known_line(known)):
                         self.places[symbol] = Place(i, dimension, *line)
@@ -103,7 +103,7 @@ class Sizes:
             )
         for expression, size in zip(extents, sizes, strict=True):
             for symbol in getattr(expression, "free_symbols", ()):
-                line = line_of(expression, symbol)
+                line = _numbers.line_of(expression, symbol)
                 if line is not None and (size - line[1]) % line[0] == 0:
                     known.setdefault(symbol, (size - line[1]) // line[0])
 
@@ -126,19 +126,6 @@ class Sizes:
 def extents_of(value: torch.Tensor | torch.SymInt) -> list[Any]:
     sizes = value.shape if isinstance(value, torch.Tensor) else [value]
     return [_numbers.expression_of(size) for size in sizes]
-
-
-def line_of(expression: Any, symbol: sympy.Symbol) -> tuple[int, int] | None:
-    """(a, b) of a*symbol + b; None if it is none."""
-    import sympy
-
-    if expression.free_symbols != {symbol}:
-        return None
-    scale, shift = expression.coeff(symbol, 1), expression.subs(symbol, 0)
-    is_line = sympy.expand(expression - scale * symbol - shift) == 0
-    if is_line and scale.is_Integer and scale > 0 and shift.is_Integer:
-        return int(scale), int(shift)
-    return None
 
 
 def known_line(place: Place) -> tuple[int, int]:

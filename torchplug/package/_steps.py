@@ -9,7 +9,7 @@ import torch
 from torch import fx
 
 from torchplug import _C
-from torchplug.compile import _graph
+from torchplug.compile import _graph, _numbers
 from torchplug.package import _expressions
 from torchplug.package._expressions import PYTHON, NoSuchNumber, Terms
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from torchplug.compile._program import Group
 
-SIZE = torch.ops.aten.sym_size.int
 Coded = tuple[str, Any]
 
 
@@ -61,7 +60,7 @@ class Writer:
 
     def _add(self, node: fx.Node) -> None:
         target: Any = node.target
-        if target is SIZE:
+        if target is _numbers.SIZE:
             self._add_size(node)
         elif isinstance(target, torch._ops.OpOverload):
             self._add_call(node)

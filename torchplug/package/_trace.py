@@ -55,6 +55,7 @@ def trace(path: str, device: torch.device, options: dict[str, Any]) -> Trace:
         one.arg.name for one in saved.graph_signature.input_specs if one.kind.name == "USER_INPUT"
     ]
     before = len(_guards(inputs))
+    _open_ranges(saved, inputs)
     program, metadata = _compile(module, [inputs[i] for i in kept], options)
     _check(program, metadata, len(weights) + len(kept))
     conditions += [(guard.expr, str(guard.expr)) for guard in _guards(inputs)[before:]]
@@ -159,10 +160,24 @@ def _returned(metadata: Any) -> dict[int, int]:
 # ---- what holds for the inputs ----
 
 
-def _guards(inputs: list[Any]) -> list[Any]:
+def _environment(inputs: list[Any]) -> Any:
+    """Where the trace keeps what it knows of symbols; None if there can be none."""
     tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
-    environment = getattr(tensors[0], "fake_mode", None) if tensors else None
-    return environment.shape_env.guards if environment is not None else []
+    mode = getattr(tensors[0], "fake_mode", None) if tensors else None
+    return mode.shape_env if mode is not None else None
+
+
+def _guards(inputs: list[Any]) -> list[Any]:
+    environment = _environment(inputs)
+    return environment.guards if environment is not None else []
+
+
+def _open_ranges(saved: ExportedProgram, inputs: list[Any]) -> None:
+    """PyTorch loads some symbols as if they were never 1, whatever the model was exported for."""
+    environment = _environment(inputs)
+    known = environment.var_to_range if environment is not None else {}
+    for symbol in known.keys() & saved.range_constraints.keys():
+        known[symbol] = saved.range_constraints[symbol]
 
 
 def _exported_conditions(saved: ExportedProgram, inputs: list[Any]) -> list[tuple[Any, str]]:
