@@ -75,7 +75,7 @@ def enable(
 def _decompositions() -> dict[str, Callable[..., Any]]:
     """What torch.compile's backend takes apart, by the operators' names; nothing without a compiler."""
     import torch
-    from torch._decomp import decomposition_table
+    from torch._decomp import decomposition_table, decompositions
 
     from torchplug.compile import _decompositions, _graph
     from torchplug.compile._options import Options
@@ -89,11 +89,19 @@ def _decompositions() -> dict[str, Callable[..., Any]]:
         return {}  # enabling says why
     batch_norm = torch.ops.aten.native_batch_norm.default  # AOTAutograd has another for it
     table[batch_norm] = functools.partial(_batch_norm, decomposition_table[batch_norm])
+    table[torch.ops.aten.matmul.default] = decompositions.matmul
+    table[torch.ops.aten.linear.default] = _linear
     return {
         _graph.name_of(op): function
         for op, function in table.items()
         if isinstance(op, torch._ops.OpOverload)
     }
+
+
+def _linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """Without the writes in place by which PyTorch composes some."""
+    product = x @ weight.t()
+    return product if bias is None else product + bias
 
 
 def _batch_norm(

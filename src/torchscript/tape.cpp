@@ -87,8 +87,8 @@ class Tapewriter {
     if (is_nothing(recording, call)) return {};
     const bool is_wrapped = is_wrapper(recording, call);
     if (is_whole_(call.op) && !is_wrapped) return {&call};
-    const bool may_expand = !std::ranges::any_of(
-        call.parts, [&](int32_t part) { return reads_data(recording, recording.call(part)); });
+    const auto reads = [&](int32_t part) { return reads_data(recording, recording.call(part)); };
+    const bool may_expand = !is_writing(call) && !std::ranges::any_of(call.parts, reads);
     if (may_expand && (is_wrapped || !call.op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1))) {
       Calls parts;
       for (const int32_t part : call.parts)

@@ -1,5 +1,7 @@
 """torchplug.torchscript: which operators, calls and weights a group is of."""
 
+import copy
+
 import pytest
 import torch
 from helpers import assert_same, output_of
@@ -15,6 +17,7 @@ from scripting import (
     trace,
     x,
 )
+from torch import nn
 
 import torchplug
 from torchplug import torchscript
@@ -116,6 +119,24 @@ def test_strides_are_kept(device):
             expected = torch.relu(given + 1.0) * 2.0
             assert_same(there, expected)
             assert there.stride() == (torch.relu(given.to(device) + 1.0) * 2.0).stride()
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3,), (3, 5)), ((3,), (3,)), ((4, 3), (3,)), ((3,), (2, 3, 5)), ((2, 4, 3), (3, 5))]
+)
+def test_products_of_vectors_have_their_shapes(device, shapes):
+    f = scripted("def f(x, y):\n  return torch.relu(torch.matmul(x, y)) * 2.0")
+    as_eager(f, lambda x, y: torch.relu(x @ y) * 2.0, device, *(x(*shape) for shape in shapes))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(8,), (3, 8), (2, 3, 8)])
+def test_a_linear_layer_of_any_dimensions_has_its_shape(device, shape, bias):
+    model = nn.Sequential(nn.Linear(8, 5, bias=bias), nn.ReLU()).eval()
+    module = script(copy.deepcopy(model).to(device))
+    with torch.no_grad():
+        for given in (x(*shape), x(*shape[::-1]).permute(*range(len(shape))[::-1])):
+            as_eager(module, model, device, given, rtol=1e-5, atol=1e-6)
 
 
 def test_more_kinds_of_calls_than_are_kept_are_right(device):
@@ -292,3 +313,30 @@ def test_a_traced_convolution_alone_runs_in_a_group(device):
         WHOLE.replace("{device}", device.type), device, TORCHPLUG_SIM_COMPILER="whole"
     )
     assert printed == "['engine']"
+
+
+LINES = """
+import torch, warnings
+warnings.simplefilter("ignore")
+import torchplug
+from torchplug import torchscript
+torchscript.enable()
+for bias in (True, False):
+    model = torch.nn.Sequential(torch.nn.Linear(8, 5, bias=bias), torch.nn.ReLU())
+    module = torch.jit.script(model).to("{device}")
+    with torch.no_grad():
+        for shape in ((8,), (3, 8), (2, 3, 8)):
+            given = torch.randn(shape)
+            found = [module(given.to("{device}")).cpu() for _ in range(4)]
+            expected = model.cpu()(given)
+            model.to("{device}")
+            assert all(one.shape == expected.shape and torch.allclose(one, expected, atol=1e-5) for one in found)
+print([group.why for group in torchscript.report()])
+"""
+
+
+def test_a_compiler_of_products_is_given_those_of_vectors(device):
+    printed = output_of(
+        LINES.replace("{device}", device.type), device, TORCHPLUG_SIM_COMPILER="whole"
+    )
+    assert printed == "[(), ()]"
