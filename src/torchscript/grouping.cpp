@@ -12,6 +12,7 @@
 #include "torchscript/compilation_group.h"
 #include "torchscript/effects.h"
 #include "torchscript/functional.h"
+#include "torchscript/tape.h"
 
 namespace torchplug::torchscript {
 namespace {
@@ -129,8 +130,11 @@ c10::TypePtr unshaped(const c10::TypePtr& type) {
 // Numbers, and tensors that stand for numbers; all others the group is given, as weights.
 bool belongs_inside(const Node* constant) {
   const auto value = torch::jit::toIValue(constant->output());
-  return value && (!value->isTensor() || !value->toTensor().defined() ||
-                   (value->toTensor().is_cpu() && value->toTensor().dim() == 0));
+  if (!value) return false;
+  const std::vector<at::Tensor> tensors = tensors_in({*value});
+  return std::ranges::all_of(tensors, [&](const at::Tensor& one) {
+    return !one.defined() || (value->isTensor() && one.is_cpu() && one.dim() == 0);
+  });
 }
 
 // Puts the nodes of a segment into a group.

@@ -70,6 +70,7 @@ class Tapewriter {
     for (const int32_t root : recording_.roots())
       for (const RecordedCall* call : parts_of(recording_, root)) kept_.push_back(call);
     find_constants();
+    if (!why_.empty()) return why_;
     for (const RecordedCall* call : kept_) add_step(*call);
     for (const c10::IValue& output : outputs) add_result(output);
     if (!why_.empty()) return why_;

@@ -259,6 +259,16 @@ def test_a_frozen_module_keeps_its_weights(device):
     assert group_count() == 1
 
 
+def test_lists_of_weights_of_a_frozen_module_are_given_to_its_group(device):
+    model = nn.LSTM(4, 6, 2).eval()
+    module = frozen(copy.deepcopy(model).to(device))
+    before = engine_runs()
+    with torch.no_grad():
+        as_eager(module, model, device, x(3, 2, 4), rtol=1e-5, atol=1e-6)
+    assert engine_runs() > before
+    assert torchscript.report()[-1].why == ()
+
+
 def test_a_module_optimised_for_inference_is_as_it_was(device):
     model = Perceptron().eval().to(device)
     better = torch.jit.optimize_for_inference(script(model))
