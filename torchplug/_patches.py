@@ -13,7 +13,11 @@ from typing import Any
 
 import torch
 from torch.multiprocessing import reductions
-from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
+from torch.optim.optimizer import (
+    Optimizer,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 from torch.utils import dlpack
 
 from torchplug import _C, _devices, _sharing
@@ -28,6 +32,7 @@ def apply() -> None:
     replace_byteswap()
     replace_inductors_questions()
     register_optimizer_step_pre_hook(refuse_uncapturable)
+    register_optimizer_step_post_hook(count_fused_writes)
 
 
 def _has_autograd_threads() -> bool:
@@ -279,3 +284,17 @@ def refuse_uncapturable(optimizer: Optimizer, *_: object) -> None:
             f"The step of {type(optimizer).__name__} cannot be captured in a graph, since it counts its steps on "
             "the host. Make the optimizer with capturable=True."
         )
+
+
+def count_fused_writes(optimizer: Optimizer, *_: object) -> None:
+    """Has the versions of parameters tell that a fused step has written them.
+
+    PyTorch's fused operators do not count their writes; weights that are packed, frozen or kept on the device are known by their
+    versions to have changed.
+    """
+    if torch.compiler.is_compiling():
+        return
+    for group in optimizer.param_groups:
+        if group.get("fused"):
+            written = [one for one in group["params"] if one.grad is not None]
+            torch.autograd.graph.increment_version(written)

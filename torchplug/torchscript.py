@@ -57,6 +57,8 @@ def enable(
     if on_error not in ("raise", "eager"):
         raise ValueError(f'Option \'on_error\' is {on_error!r}. It may be "raise" or "eager".')
     for name, value in (("engines", engines), ("min_nodes", min_nodes)):
+        if not isinstance(value, int):
+            raise TypeError(f"Option '{name}' is {value!r}. Give an integer of at least 1.")
         if value < 1:
             raise ValueError(f"Option '{name}' is {value}. Give at least 1.")
     plugin = [text for name, value in (options or {}).items() for text in (name, str(value))]
@@ -156,6 +158,10 @@ def lower(
     """The module with these methods as the device's, as torch._C._jit_to_backend makes it: it runs there wherever it lives."""
     import torch
 
+    if not isinstance(module, torch.jit.ScriptModule):
+        raise TypeError(
+            f"lower() was given {module!r}, which is no ScriptModule. Give it torch.jit.script(module) or torch.jit.trace(module, inputs)."
+        )
     register_backend()
     name = torch._C._get_privateuse1_backend_name()
     lower_to: Any = getattr(torch._C, "_jit_to_backend")  # noqa: B009  no stub has it

@@ -28,7 +28,7 @@ Engine::Engine(const Module& module, const plug_compiler& table, DeviceIndex dev
       run_kernel_(kernel_of(table_.run, "run")),
       pack_kernel_(kernel_of(table_.engine_pack, "engine_pack")),
       run_target_{module, run_kernel_, name, "engine", {}, /*may_decline=*/true},
-      pack_target_{module, pack_kernel_, name, "engine_pack", {}, /*may_decline=*/false},
+      pack_target_{module, pack_kernel_, name, "engine_pack", {}, /*may_decline=*/true},
       packed_(std::vector<bool>()) {
   alike_.state = owner_of(module, device, handle, std::move(layers_));
   packed_ = find_packed(inputs);
@@ -63,8 +63,8 @@ std::optional<std::string> Engine::run(c10::ArrayRef<at::Tensor> inputs,
   const std::lock_guard lock(order_lock_);
   if (last_ && *last_ != stream) done_->block(stream);
   try {
-    pack(inputs, arguments, flags, stream);
-    std::optional<std::string> declined = enqueue(arguments, results, flags, stream);
+    std::optional<std::string> declined = pack(inputs, arguments, flags, stream);
+    if (!declined) declined = enqueue(arguments, results, flags, stream);
     note_end(stream);
     return declined;
   } catch (...) {
@@ -80,7 +80,10 @@ std::optional<std::string> Engine::enqueue(std::span<const plug_value> arguments
   if (any_capture() && emulates_capture(device_) && alike_.was_declined && is_capturing(stream))
     return "it has declined such a call before, and a capture cannot ask it again";
   KernelCall call(run_target_, alike_, stream, results);
-  if (C10_LIKELY(call.run(arguments, flags) == PLUG_OK)) return std::nullopt;
+  return call.run(arguments, flags) == PLUG_OK ? std::nullopt : std::optional(why_declined(call));
+}
+
+std::string Engine::why_declined(KernelCall& call) {
   alike_.was_declined = true;
   const std::string why = call.take_reason();
   return why.empty() ? "the engine declined the call" : why;
@@ -92,10 +95,11 @@ void Engine::note_end(const Stream& stream) {
   last_ = stream;
 }
 
-void Engine::pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments, uint64_t flags,
-                  const Stream& stream) {
+std::optional<std::string> Engine::pack(c10::ArrayRef<at::Tensor> inputs,
+                                        std::span<const plug_value> arguments, uint64_t flags,
+                                        const Stream& stream) {
   const std::vector<bool> changed = packed_.take_changed(inputs);
-  if (std::find(changed.begin(), changed.end(), true) == changed.end()) return;
+  if (std::find(changed.begin(), changed.end(), true) == changed.end()) return std::nullopt;
   plug_tensor absent{};
   absent.ndim = -1;
   std::vector<plug_value> given(arguments.begin(),
@@ -103,7 +107,10 @@ void Engine::pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> 
   for (size_t i = 0; i < given.size(); ++i)
     if (!changed[i]) given[i].as.tensors = &absent;
   try {
-    KernelCall(pack_target_, alike_, stream, {}).run(given, flags);
+    KernelCall call(pack_target_, alike_, stream, {});
+    if (call.run(given, flags) == PLUG_OK) return std::nullopt;
+    packed_.forget();
+    return why_declined(call);
   } catch (...) {
     packed_.forget();
     throw;

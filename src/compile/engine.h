@@ -46,8 +46,9 @@ class Engine {
   PackedWeights find_packed(size_t inputs) const;
   std::optional<std::string> enqueue(std::span<const plug_value> arguments, std::span<plug_value> results,
                                      uint64_t flags, const Stream& stream);
-  void pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments, uint64_t flags,
-            const Stream& stream);
+  std::optional<std::string> pack(c10::ArrayRef<at::Tensor> inputs, std::span<const plug_value> arguments,
+                                  uint64_t flags, const Stream& stream);
+  std::string why_declined(aten::KernelCall& call);
   void note_end(const Stream& stream);
 
   const Module& module_;

@@ -18,7 +18,8 @@ std::string name_of(c10::ScalarType dtype) { return std::string(c10::getDtypeNam
 std::string kind_of(const c10::IValue& given) {
   if (given.isNone()) return "None";
   if (given.isInt()) return "an integer";
-  return given.isTensor() ? "a tensor" : "a " + given.tagKind();
+  if (!given.isTensor()) return "a " + given.tagKind();
+  return given.toTensor().defined() ? "a tensor" : "an undefined tensor";
 }
 
 // "Dimension 0 of input 'x'", or the input itself.

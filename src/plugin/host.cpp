@@ -136,7 +136,7 @@ std::string take_plugin_error_of(uint64_t sequence) {
   return is_older ? std::string() : said;
 }
 
-const char* status_name(plug_status status) {
+std::string status_name(plug_status status) {
   switch (status) {
     case PLUG_OK: return "ok";
     case PLUG_NOT_READY: return "not ready";
@@ -146,7 +146,7 @@ const char* status_name(plug_status status) {
     case PLUG_TIMEOUT: return "timeout";
     case PLUG_LOST: return "device lost";
     case PLUG_INTERNAL: return "internal error";
-    default: return "unknown status";
+    default: return "unknown status " + std::to_string(status);
   }
 }
 

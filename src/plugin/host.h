@@ -52,6 +52,6 @@ std::string take_plugin_error();
 std::string take_plugin_error_of(uint64_t sequence);
 
 // What a status means, in words.
-const char* status_name(plug_status status);
+std::string status_name(plug_status status);
 
 }  // namespace torchplug::plugin

@@ -175,7 +175,7 @@ void refuse_forked() {
 // Nobody is left to throw it to.
 void print_failed_shutdown(const Module& module, plug_status status) {
   const std::string said = take_plugin_error();
-  std::fprintf(stderr, "%s: shutdown failed (%s): %s\n", module.name.c_str(), status_name(status),
+  std::fprintf(stderr, "%s: shutdown failed (%s): %s\n", module.name.c_str(), status_name(status).c_str(),
                said.empty() ? "no reason given" : said.c_str());
 }
 

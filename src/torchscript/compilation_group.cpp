@@ -11,6 +11,7 @@
 
 #include "aten/plan/operator_facts.h"
 #include "base/immortal.h"
+#include "runtime/capture.h"
 #include "runtime/stream.h"
 #include "torchscript/call_key.h"
 #include "torchscript/offload.h"
@@ -43,6 +44,12 @@ class WithoutAutocastCache {
  private:
   bool before_ = at::autocast::is_autocast_cache_enabled();
 };
+
+// What has failed on the stream before is not the recorded call's, which is tried again where it fails.
+void raise_earlier_failures(DeviceIndex device) {
+  const Stream stream = Stream::current(device);
+  if (!runtime::is_capturing(stream)) stream.synchronize();
+}
 
 // PyTorch's interpreter says where it was before it says what was wrong.
 std::string last_line(const std::exception& error) {
@@ -111,7 +118,7 @@ std::optional<CompilationGroup::Results> CompilationGroup::results_by_sending(In
   key->add(static_cast<int64_t>(device));
   Programs::Answer answer = programs_.get_or_start(*key);
   if (answer.ticket) {
-    Stream::current(device).synchronize();  // what has failed before is not this call's
+    raise_earlier_failures(device);
     try {
       record(device, sent(inputs, weights_, device).values, *answer.ticket);
     } catch (const std::exception& error) {  // such as of an operator that names the CPU
@@ -139,7 +146,10 @@ std::optional<CompilationGroup::Results> CompilationGroup::results_on(DeviceInde
   const auto key = key_of(inputs);
   if (!key) return std::nullopt;
   Programs::Answer answer = programs_.get_or_start(*key);
-  if (answer.ticket) return record_or_interpret(device, inputs, *answer.ticket);
+  if (answer.ticket) {
+    raise_earlier_failures(device);
+    return record_or_interpret(device, inputs, *answer.ticket);
+  }
   if (!answer.engine || *answer.engine == nullptr) return std::nullopt;
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
   return (*answer.engine)->run(tensors_in(inputs));

@@ -1,6 +1,7 @@
 /* The sim device with a compiler that packs every weight: engines keep copies of their
 ** own, and runs see these alone. How often it was asked to, packs_made() says. With
-** packs.once it keeps the first weight that it is given, which is wrong. */
+** packs.once it keeps the first weight that it is given, which is wrong; with
+** packs.declines it packs none. */
 #include "on_sim.h"
 
 enum { kInputs = 64 };
@@ -67,6 +68,8 @@ static uint64_t bytes_of(const plug_tensor *tensor) {
 
 static plug_status engine_pack(const plug_call *call) {
   struct plug_engine_s *engine = (struct plug_engine_s *)call->user;
+  if (host->option(host, "packs.declines"))
+    return refuse(PLUG_UNSUPPORTED, "it has no room for weights");
   for (uint32_t i = 0; i < engine->inputs; i++) {
     const plug_tensor *weight = call->args[i].as.tensors;
     if (weight->ndim < 0) continue;

@@ -351,7 +351,7 @@ def wrong_files(folder):
         made("nothing.pt2", b""): "line 1, column 1: expected 'graph', but the text ends",
         made("noise.pt2", bytes(range(256))): f"noise.pt2 {NEITHER}",
         made("notes.txt", b"hello"): "line 1, column 1: expected 'graph', but found 'hello'",
-        empty_zip: "empty.pt2 is not an exported program. Write one with torch.export.save(",
+        empty_zip: "empty.pt2 is not an exported program (",
         weights: "is not an exported program: it was written by torch.save. Write one",
         script: "is not an exported program: it is a TorchScript program. Write one",
         made("part.pt2", program[:900]): "it is a zip archive that is damaged or cut off. Write",

@@ -103,6 +103,17 @@ def test_a_frozen_weight_that_changes_is_noticed(device):
     assert total("compiled") + total("loaded") == made
 
 
+def test_a_frozen_weight_that_a_fused_step_writes_is_noticed(device):
+    model, x = perceptron().to(device), torch.randn(3, 8, device=device)
+    call = compiled(model, options={"freeze": True})
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5, fused=True)
+    for _ in range(3):
+        with torch.no_grad():
+            assert_same(call(x), model(x))
+        model(x).sum().backward()
+        optimizer.step()
+
+
 @torch.no_grad()
 def test_buffers_that_a_model_writes_are_not_frozen(device):
     model = nn.Sequential(nn.BatchNorm1d(8), nn.ReLU()).to(device)

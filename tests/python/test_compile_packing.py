@@ -112,3 +112,15 @@ with torch.no_grad():
             torch.testing.assert_close(call(x), model(x))
         torch.accelerator.synchronize()
 """)
+
+
+def test_where_a_compiler_declines_to_pack_the_operators_run_one_by_one(packing):
+    packing("""
+os.environ["TORCHPLUG_PACKS_DECLINES"] = "1"
+expect(0)
+expect(0)
+group, = _backend.programs[-1].groups
+assert group.engines.report()["runs_without"] == 2, group.engines.report()
+del os.environ["TORCHPLUG_PACKS_DECLINES"]
+expect(2)
+""")

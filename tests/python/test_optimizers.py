@@ -156,3 +156,32 @@ def test_lbfgs_finds_the_minimum(device):
     torch.testing.assert_close(
         x.detach().cpu(), torch.ones(2, dtype=torch.float64), rtol=1e-4, atol=1e-4
     )
+
+
+def test_fused_steps_still_do_not_count_their_writes():
+    """Fails when torchplug's hook behind optimizers is no longer needed."""
+    weight = torch.nn.Parameter(torch.ones(3))
+    before = weight._version
+    torch._fused_sgd_(
+        [weight],
+        [torch.ones(3)],
+        [],
+        weight_decay=0.0,
+        momentum=0.0,
+        lr=0.1,
+        dampening=0.0,
+        nesterov=False,
+        maximize=False,
+        is_first_step=True,
+    )
+    assert weight.tolist() == pytest.approx([0.9] * 3) and weight._version == before
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
+def test_a_fused_step_is_seen_in_the_versions_of_what_it_writes(device, kind):
+    written, left = (nn.Parameter(torch.ones(3, device=device)) for _ in range(2))
+    optimizer = kind([written, left], fused=True)
+    written.grad = torch.ones(3, device=device)
+    before = written._version, left._version
+    optimizer.step()
+    assert written._version > before[0] and left._version == before[1]

@@ -212,6 +212,15 @@ def test_what_is_no_exported_program_is_named(path):
     assert "is not an exported program" in refusal(path)
 
 
+def test_a_program_that_pytorch_refuses_to_load_has_its_words(tmp_path, caplog):
+    class Says(nn.Module):
+        def forward(self, x):
+            return x + 1, "hello"
+
+    said = refusal(export(tmp_path / "says.pt2", Says(), (torch.randn(3),)))
+    assert "(Unable to deserialize output node Argument(as_string=hello))" in said
+
+
 # ---- models ----
 
 
@@ -222,6 +231,14 @@ def test_a_model_that_needs_python_names_what_it_calls(tmp_path):
 
     said = refusal(export(tmp_path / "cond.pt2", Chooses(), (torch.randn(3),)))
     assert "cond" in said and "no package can hold it" in said
+
+
+def test_a_size_that_the_program_reads_from_a_constant_is_named(tmp_path):
+    class Reads(nn.Module):
+        def forward(self):
+            return torch.full((torch.full((), 11).item(),), 0.0)
+
+    assert "which no package can work out" in refusal(export(tmp_path / "reads.pt2", Reads(), ()))
 
 
 def test_an_option_that_the_compiler_does_not_have_is_its_own_words(source):

@@ -143,6 +143,16 @@ def test_integers_are_inputs_too(device, tmp_path):
     agrees(loaded, Shifted(), device, (torch.randn(4), 7))
 
 
+def test_numbers_are_shifted(device, tmp_path):
+    class Shifted(nn.Module):
+        def forward(self, x):
+            return x + (x.shape[0] >> 1) + (x.shape[0] << 2)
+
+    dynamic = ({0: Dim("rows", min=2, max=64)},)
+    loaded = packaged(tmp_path, Shifted(), (torch.randn(4, 2),), dynamic_shapes=dynamic)
+    agrees(loaded, Shifted(), device, (torch.randn(7, 2),))
+
+
 def test_sizes_that_the_program_computes(device, tmp_path):
     class Picked(nn.Module):
         def forward(self, x):
@@ -155,6 +165,50 @@ def test_sizes_that_the_program_computes(device, tmp_path):
 
 
 # ---- what a package is given, and gives ----
+
+
+class WritesBesideAConstant(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.ones(4, 4)
+
+    def forward(self, x):
+        found = self.table + 2
+        found.sub_(1)
+        return found + x
+
+
+class HasNoInputs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kept = torch.tensor([1.0, 2.0])
+
+    def forward(self):
+        return self.kept.clone().sin()
+
+
+@pytest.mark.parametrize("kind", [WritesBesideAConstant, HasNoInputs])
+def test_tensors_that_are_neither_weights_nor_buffers_are_constants(device, tmp_path, kind):
+    args = (torch.randn(4, 4),) if kind is WritesBesideAConstant else ()
+    loaded = packaged(tmp_path, kind(), args)
+    for _ in range(3):
+        agrees(loaded, kind(), device, args)
+
+
+def test_any_number_of_arguments_may_share_an_open_size(device, tmp_path):
+    class Sums(nn.Module):
+        def forward(self, x, *more):
+            return x + more[0].sum() + more[1]
+
+    def given(rows, others):
+        return torch.randn(rows), torch.randn(others), torch.randn(rows)
+
+    rows, others = Dim("rows", min=1, max=9), Dim("others", min=1, max=9)
+    dynamic = ({0: rows}, ({0: others}, {0: rows}))
+    loaded = packaged(tmp_path, Sums(), given(4, 3), dynamic_shapes=dynamic)
+    agrees(loaded, Sums(), device, given(5, 2))
+    with pytest.raises(ValueError, match="Dimension 0 of input 'more_1' is to be 5"):
+        loaded(*there(device, (torch.randn(5), torch.randn(2), torch.randn(4))))
 
 
 def test_keywords_come_in_any_order_and_results_keep_their_structure(device, tmp_path):

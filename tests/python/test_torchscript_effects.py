@@ -319,6 +319,24 @@ def test_a_group_can_be_captured_and_replayed(device, module):
     assert_same(result, torch.relu(fresh * 2.5) + fresh)
 
 
+def test_a_failure_before_a_group_is_raised_by_its_first_call_of_a_kind(device, module):
+    f = scripted("def f(x):\n  return torch.tanh(x @ x) + 1.0")
+    rows, within = torch.ones(4, 3, device=device), torch.tensor([0, 1], device=device)
+    beyond = torch.tensor([0, 99], device=device)
+    for _ in range(3):
+        f(x(3, 3).to(device))
+        rows[within]
+    module.synchronize()
+    missed = rows[beyond]
+    with pytest.raises(RuntimeError, match="index 99 is out of bounds"):
+        for _ in range(3):
+            f(x(3, 3).double().to(device))
+    del missed
+    module.synchronize()
+    given = x(3, 3).double()
+    as_eager(f, lambda x: torch.tanh(x @ x) + 1.0, device, given)
+
+
 def test_groups_go_with_their_functions(device):
     f = scripted("def f(x):\n  return torch.relu(x * 5.5) + x")
     as_eager(f, lambda x: torch.relu(x * 5.5) + x, device, x(3, 3))

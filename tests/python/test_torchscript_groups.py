@@ -260,7 +260,15 @@ def test_a_frozen_module_keeps_its_weights(device):
 
 
 def test_lists_of_weights_of_a_frozen_module_are_given_to_its_group(device):
-    model = nn.LSTM(4, 6, 2).eval()
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cells = nn.LSTM(4, 6, 2)
+
+        def forward(self, x):
+            return self.cells(x)[0]
+
+    model = Recurrent().eval()
     module = frozen(copy.deepcopy(model).to(device))
     before = engine_runs()
     with torch.no_grad():

@@ -85,6 +85,22 @@ def test_weights_that_change_count_from_the_next_call_on(offload):
         check()
 
 
+@pytest.mark.parametrize(
+    "kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.Adagrad]
+)
+def test_weights_that_a_fused_step_writes_count_from_the_next_call_on(offload, kind):
+    model = perceptron()
+    there = script(perceptron())
+    optimizer = kind(there.parameters(), lr=0.1, fused=True)
+    given = torch.randn(3, 64)
+    for _ in range(CALLS):
+        there(given).sum().backward()
+        optimizer.step()
+        model.load_state_dict(there.state_dict())
+        with torch.no_grad():
+            assert_same(there(given), model(given), **CLOSE)
+
+
 def test_weights_of_modules_that_are_gone_are_not_taken_for_others(offload):
     """New weights may have the address of old ones."""
     given = torch.randn(2, 64)

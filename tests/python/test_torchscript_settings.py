@@ -80,6 +80,18 @@ def test_an_option_that_is_none_is_refused_in_one_sentence(options, said):
     assert str(raised.value) == said
 
 
+def test_what_is_of_another_type_is_refused_in_one_sentence():
+    with pytest.raises(
+        TypeError, match=r"Option 'engines' is '8'\. Give an integer of at least 1\."
+    ):
+        torchscript.enable(engines="8")
+    for given in (torch.nn.Linear(2, 2), None):
+        with pytest.raises(
+            TypeError, match=r"which is no ScriptModule\. Give it torch\.jit\.script"
+        ):
+            torchscript.lower(given)
+
+
 FAILING = """
 import torch, warnings
 warnings.simplefilter("ignore")

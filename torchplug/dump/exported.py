@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import operator
 import zipfile
@@ -15,7 +16,7 @@ from torchplug.compile import _backend, _graph
 from torchplug.dump.sheet import VIEW, Group, Node, Output, Sheet, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from torch.export import ExportedProgram
 
@@ -23,28 +24,49 @@ if TYPE_CHECKING:
 
 
 HOW_TO_WRITE = "Write one with torch.export.save(torch.export.export(model, inputs), path)."
-REFUSED_UNREAD = "We ran into an error when deserializing"  # the rest is about PyTorch's log
 
 
 def load(path: str) -> ExportedProgram:
     """Raises ValueError with a sentence for a file that is none."""
-    before = logging.root.manager.disable
-    logging.disable()  # PyTorch logs where in its files one was refused
+    with _listening() as heard:
+        try:
+            with Path(path).open("rb") as file:  # by its path, it would have to end in .pt2
+                return torch.export.load(file)
+        except Exception as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                raise  # of the file itself, and not of its content
+            reason = heard[-1] if heard else error
+            raise ValueError(
+                f"{path} is not an exported program{why_not(path, reason)}. {HOW_TO_WRITE}"
+            ) from error
+
+
+@contextlib.contextmanager
+def _listening() -> Iterator[list[BaseException]]:
+    """PyTorch logs why it refuses a file, and raises that it has logged it. Nothing is printed meanwhile."""
+    heard: list[BaseException] = []
+
+    def take(record: logging.LogRecord) -> bool:
+        if record.exc_info and record.exc_info[1]:
+            heard.append(record.exc_info[1])
+        return False
+
+    known = [logging.root, *logging.root.manager.loggerDict.values()]
+    loggers = [one for one in known if isinstance(one, logging.Logger)]
+    handlers = {handler for one in loggers for handler in one.handlers}
+    if logging.lastResort is not None:
+        handlers.add(logging.lastResort)
+    for handler in handlers:
+        handler.addFilter(take)
     try:
-        with Path(path).open("rb") as file:  # by its path, it would have to end in .pt2
-            return torch.export.load(file)
-    except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise  # of the file itself, and not of its content
-        raise ValueError(
-            f"{path} is not an exported program{why_not(path, error)}. {HOW_TO_WRITE}"
-        ) from error
+        yield heard
     finally:
-        logging.disable(before)
+        for handler in handlers:
+            handler.removeFilter(take)
 
 
-def why_not(path: str, error: Exception) -> str:
-    """What the archive is instead, or PyTorch's words; "" where these say nothing."""
+def why_not(path: str, error: BaseException) -> str:
+    """What the archive is instead, or PyTorch's words."""
     try:
         with zipfile.ZipFile(path) as archive:  # names are "model/data.pkl" and so on
             names = {name.partition("/")[2] for name in archive.namelist()}
@@ -55,7 +77,7 @@ def why_not(path: str, error: Exception) -> str:
     if "data.pkl" in names:
         return ": it was written by torch.save"
     said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-    return "" if said.startswith(REFUSED_UNREAD) else f" ({said})"
+    return f" ({said})"
 
 
 def read(path: str, device: torch.device) -> Sheet:
@@ -75,6 +97,7 @@ def flatten(
     module = move_to_device_pass(program, str(device)).module(check_guards=False)
     module.graph.set_codegen(fx.graph.CodeGen())
     module.recompile()
+    _keep_constants_as_buffers(module)
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     weights = [
         *dict(module.named_parameters(remove_duplicate=False)),
@@ -83,6 +106,17 @@ def flatten(
     sources = [Source(name, "", is_weight=True) for name in weights]
     sources += [Source(node.name, "") for node in placeholders]
     return module, [node.meta["val"] for node in placeholders], sources
+
+
+def _keep_constants_as_buffers(module: fx.GraphModule) -> None:
+    """So that PyTorch makes them inputs of what it traces, as weights are: an attribute stays outside of its fake tensors."""
+    for node in module.graph.find_nodes(op="get_attr"):
+        path, _, name = str(node.target).rpartition(".")
+        owner = module.get_submodule(path)
+        value = getattr(owner, name, None)
+        if isinstance(value, torch.Tensor) and name in vars(owner):
+            delattr(owner, name)
+            owner.register_buffer(name, value)
 
 
 def compile_without_engines(module: fx.GraphModule, inputs: list[Any]) -> list[Program]:

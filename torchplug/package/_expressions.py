@@ -76,6 +76,14 @@ def _chain(name: str) -> Callable[..., Terms]:
     return lambda *operands: _all(name, operands)
 
 
+def _left(a: Terms, b: Terms) -> Terms:
+    return _do("mul", a, _do("pow", integer(2), b))
+
+
+def _right(a: Terms, b: Terms) -> Terms:
+    return _do("floordiv", a, _do("pow", integer(2), b))
+
+
 SYMPY: dict[str, Callable[..., Terms]] = {
     "Add": _chain("add"),
     "And": _chain("and"),
@@ -108,8 +116,8 @@ SYMPY: dict[str, Callable[..., Terms]] = {
     "StrictGreaterThan": _swapped("lt"),
     "GreaterThan": _swapped("le"),
     "Where": _plain("select"),
-    "LShift": lambda a, b: _do("mul", a, _do("pow", integer(2), b)),
-    "RShift": lambda a, b: _do("floordiv", a, _do("pow", integer(2), b)),
+    "LShift": _left,
+    "RShift": _right,
     "Identity": lambda a: a,
 }
 
@@ -122,6 +130,8 @@ PYTHON: dict[Any, Callable[..., Terms]] = {
     operator.mod: _plain("mod"),
     operator.pow: _plain("pow"),
     operator.neg: _negative,
+    operator.lshift: _left,
+    operator.rshift: _right,
     operator.eq: _plain("eq"),
     operator.ne: _plain("ne"),
     operator.lt: _plain("lt"),

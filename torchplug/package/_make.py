@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException
 
 import torchplug
 from torchplug import _C
@@ -59,14 +60,19 @@ def make(
 ) -> Summary:
     """Writes the package. Raises a sentence where the model, the sizes or the file do not do."""
     _check_target(target)
-    traced = trace(source, device, {"plugin": plugin or {}})
     try:
+        traced = trace(source, device, {"plugin": plugin or {}})
         maker = _Maker(traced, device, Options.of({"plugin": plugin or {}}))
         numbers = maker.numbers_of(shapes)
         summary = maker.write(numbers)
     except NoSuchNumber as error:
         raise NotForPackages(
             f"The model has a size that no package can work out: {error}."
+        ) from error
+    except DataDependentOutputException as error:
+        raise NotForPackages(
+            f"A size of the model depends on what {error.func} gives of a constant, which no package can work out. Work it out before "
+            "the export."
         ) from error
     maker.writer.write(target)
     summary.bytes = os.path.getsize(target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -180,12 +181,23 @@ def _open_ranges(saved: ExportedProgram, inputs: list[Any]) -> None:
         known[symbol] = saved.range_constraints[symbol]
 
 
+class _Arguments(dict[str, Any]):
+    """By name. Those of `*more` are called more_0, more_1 and so on, and all of them together `more`."""
+
+    def __missing__(self, name: str) -> list[Any]:
+        found = [self[one] for one in self if re.fullmatch(rf"{re.escape(name)}_\d+", one)]
+        if not found:
+            raise KeyError(name)
+        return found
+
+
 def _exported_conditions(saved: ExportedProgram, inputs: list[Any]) -> list[tuple[Any, str]]:
     """What torch.export found to hold, as code about L['x'].size()[0]."""
     args, named = pytree.tree_unflatten(inputs, saved.call_spec.in_spec)
     signature = saved.module_call_graph[0].signature
     names = (signature.forward_arg_names if signature is not None else None) or []
-    known = dict(zip(names, args, strict=False)) | named | {"args": args, "kwargs": named}
+    by_name = dict(zip(names, args, strict=False)) | named
+    known = _Arguments(by_name | {"args": args, "kwargs": named})
     conditions = []
     for code in getattr(saved, "_guards_code", []):
         try:
