@@ -83,7 +83,7 @@ enum {
   PLUG_NOT_READY = 1,   /* a query: the work is still running */
   PLUG_UNSUPPORTED = 2, /* nothing was done; the host will do it another way */
   PLUG_INVALID = 16,    /* the host broke the contract */
-  PLUG_NO_MEMORY = 17,  /* the host frees its caches and tries once more */
+  PLUG_NO_MEMORY = 17,  /* an allocation is tried again, with the host's caches freed */
   PLUG_TIMEOUT = 18,
   PLUG_LOST = 19, /* the device is unusable until the process ends, and uses no
                   ** memory any more */

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/immortal.h"
+#include "base/utf8.h"
 #include "compile/compile_error.h"
 #include "graph/error.h"
 #include "graph/plug_view.h"
@@ -168,14 +169,19 @@ std::shared_ptr<Engine> Compiler::take_engine(const char* function, plug_engine 
   return std::make_shared<Engine>(module_, table_, device_, engine, inputs, name);
 }
 
-std::string Compiler::save(const Engine& engine) const {
+std::optional<std::string> Compiler::save(const Engine& engine) const {
   std::string bytes;
   const auto write = [](void* context, const void* data, uint64_t count) {
     static_cast<std::string*>(context)->append(static_cast<const char*>(data), count);
   };
   const auto lock = lock_calls(module_);
   take_plugin_error();
-  check(calls_.engine_save(plugin_index(device_), engine.handle(), write, &bytes), "engine_save", device_);
+  const plug_status status = calls_.engine_save(plugin_index(device_), engine.handle(), write, &bytes);
+  if (status == PLUG_UNSUPPORTED) return std::nullopt;
+  check(status, "engine_save", device_);
+  TORCH_CHECK(
+      !bytes.empty(), "Plugin '", module_.name,
+      "': engine_save returned PLUG_OK and wrote nothing. Write the engine, or return PLUG_UNSUPPORTED.");
   return bytes;
 }
 
@@ -186,11 +192,18 @@ std::optional<Partition> Compiler::partition(const Graph& graph) const {
   {
     const auto lock = lock_calls(module_);
     take_plugin_error();
-    const plug_status status = calls_.partition(plugin_index(device_), view.get(), Partition::take, &taken);
+    const auto take = [](void* partition, uint32_t node, int32_t group, const char* why) {
+      Partition::take(partition, node, group, as_utf8(why).c_str());
+    };
+    const plug_status status = calls_.partition(plugin_index(device_), view.get(), take, &taken);
     if (status == PLUG_UNSUPPORTED) return std::nullopt;
     check(status, "partition", device_);
   }
-  taken.check();
+  try {
+    taken.check();
+  } catch (const GraphError& error) {
+    throw GraphError("Plugin '" + module_.name + "': " + error.what());
+  }
   return taken;
 }
 

@@ -58,7 +58,8 @@ class Compiler {
   std::variant<std::shared_ptr<Engine>, Declined> compile(const Wish& wish, const char* name) const;
   // Null: the bytes are of no use to it. `inputs`: how many the engine has.
   std::shared_ptr<Engine> load(std::string_view bytes, size_t inputs, const char* name) const;
-  std::string save(const Engine& engine) const;
+  // Nothing if the plugin cannot save it.
+  std::optional<std::string> save(const Engine& engine) const;
   // Which nodes it would have together; nothing if it leaves that to the host.
   std::optional<Partition> partition(const Graph& graph) const;
 

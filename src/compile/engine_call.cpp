@@ -79,14 +79,18 @@ CallForm::CallForm(const Compiler& compiler, const Graph& graph, Strides strides
     : compiler_(compiler), graph_(graph), strides_(std::move(strides)) {
   for (const Output& output : graph_.outputs())
     if (output.updates >= 0) updated_.push_back(static_cast<size_t>(output.updates));
+  number_count_ = graph_.symbols().size();
+  for (const auto& wanted : strides_)
+    for (const int64_t stride : wanted.value_or(std::vector<int64_t>()))
+      if (stride < 0) number_count_ = std::max(number_count_, static_cast<size_t>(-stride));
 }
 
 void CallForm::check(Tensors inputs, Numbers numbers) const {
   const auto count = static_cast<size_t>(graph_.input_count());
-  TORCH_CHECK(inputs.size() == count && numbers.size() == graph_.symbols().size(), "An engine of ", count,
-              " inputs and ", graph_.symbols().size(), " symbols was given ", inputs.size(), " and ",
-              numbers.size(), ".");
-  for (size_t i = 0; i < numbers.size(); ++i) {
+  TORCH_CHECK(inputs.size() == count && numbers.size() == number_count_, "An engine of ", count,
+              " inputs and ", number_count_, " numbers was given ", inputs.size(), " and ", numbers.size(),
+              ".");
+  for (size_t i = 0; i < graph_.symbols().size(); ++i) {
     const Symbol& symbol = graph_.symbols()[i];
     TORCH_CHECK(numbers[i] >= symbol.min && numbers[i] <= symbol.max, "An engine was given ", numbers[i],
                 " for '", symbol.text, "', which it takes from ", symbol.min, " to ", symbol.max, ".");
@@ -155,14 +159,15 @@ at::Tensor EngineCall::make_output(size_t place) const {
 
 void EngineCall::describe_inputs() {
   const bool takes_numbers = form_.compiler_.has(PLUG_COMPILER_SYMBOLS);
-  arguments_.reserve(inputs_.size() + (takes_numbers ? numbers_.size() : 0));
+  const Numbers symbols = numbers_.first(graph_.symbols().size());
+  arguments_.reserve(inputs_.size() + (takes_numbers ? symbols.size() : 0));
   for (size_t i = 0; i < inputs_.size(); ++i) {
     described_[i] = describe(inputs_[i]);
     arguments_.push_back(value_of_tensor(&described_[i]));
   }
   for (const size_t place : form_.updated_) described_[place].flags |= PLUG_TENSOR_WRITTEN;
   if (!takes_numbers) return;
-  for (const int64_t number : numbers_) arguments_.push_back(value_of_number(number));
+  for (const int64_t number : symbols) arguments_.push_back(value_of_number(number));
 }
 
 void EngineCall::describe_outputs() {

@@ -24,7 +24,8 @@ class CallForm {
   using Strides = std::vector<std::optional<std::vector<int64_t>>>;
 
   // `strides`: of each output, as the caller wants them; of an output that is the new content of an input,
-  // nothing. The graph lives as long.
+  // nothing. As in the graph, those below 0 are numbers of the call, its symbols' or further ones. The graph
+  // lives as long.
   CallForm(const Compiler& compiler, const Graph& graph, Strides strides);
 
   // Throws for inputs or numbers that are not as the graph has them.
@@ -38,6 +39,7 @@ class CallForm {
   const Graph& graph_;
   Strides strides_;
   std::vector<size_t> updated_;  // inputs that outputs are the new content of
+  size_t number_count_ = 0;      // symbols, and what strides name besides
 };
 
 class EngineCall {

@@ -34,14 +34,17 @@ const char* kept_name(const Graph& graph) {
 }
 
 // Of what makes every process compile anew, a process tells once.
-void tell_once(const std::string& why) {
+constexpr const char* kCannotSave = "the plugin cannot save this engine";
+constexpr const char* kOtherDirectory =
+    "Set TORCHPLUG_CACHE_DIR to a directory that can hold them, or leave disks alone with "
+    "options={\"cache\": False}.";
+
+constexpr const char* kWithoutDisk = "Each process compiles anew until the plugin can.";
+
+void tell_once(const std::string& why, const char* what_to_do) {
   static std::atomic<bool> is_told{false};
   if (is_told.exchange(true)) return;
-  const std::string text =
-      "engines are not kept on disk: " + why +
-      ". Set TORCHPLUG_CACHE_DIR to a directory that can hold them, or leave disks alone with "
-      "options={\"cache\": False}.";
-  log_message(2, text.c_str());
+  log_message(2, ("engines are not kept on disk: " + why + ". " + what_to_do).c_str());
 }
 
 class Stopwatch {
@@ -184,7 +187,8 @@ Graph EngineGroup::graph_for(Numbers numbers) const {
 }
 
 EngineGroup::Made EngineGroup::load_or_compile(const Graph& graph, Compilation& compilation) {
-  const std::string key = store_ || settings_.shelf ? disk_key(graph) : "";
+  const std::string key = find_disk_key(graph);
+  if (key.empty()) return {compile_engine(graph, compilation), false};
   const auto* kept = settings_.shelf ? settings_.shelf->find(key) : nullptr;
   if (kept != nullptr) {
     if (EnginePtr engine = load_kept(*kept)) return {std::move(engine), true};
@@ -211,6 +215,19 @@ EngineGroup::EnginePtr EngineGroup::compile_engine(const Graph& graph, Compilati
   } catch (const CompileError& error) {
     if (!compilation.is_wanted()) throw CompileStopped(error.what());
     throw;
+  }
+}
+
+// Empty if engines are not kept; a compiler that fails to name itself has none that are.
+std::string EngineGroup::find_disk_key(const Graph& graph) {
+  if (!store_ && !settings_.shelf) return "";
+  try {
+    return disk_key(graph);
+  } catch (...) {
+    const std::string why = text_of(std::current_exception());
+    note(&GroupReport::disk, why);
+    tell_once(why, kWithoutDisk);
+    return "";
   }
 }
 
@@ -258,12 +275,15 @@ EngineGroup::EnginePtr EngineGroup::load_kept(const EngineShelf::Kept& kept) {
 void EngineGroup::save_engine(EngineStore& store, std::string_view key, const Engine& engine) {
   std::string why;
   try {
-    why = store.save(key, compiler_.save(engine));
+    const std::optional<std::string> bytes = compiler_.save(engine);
+    if (!bytes) return note(&GroupReport::disk, kCannotSave);
+    why = store.save(key, *bytes);
+    if (!why.empty()) tell_once(why, kOtherDirectory);
   } catch (...) {
     why = text_of(std::current_exception());
+    tell_once(why, kWithoutDisk);
   }
   note(&GroupReport::disk, why);
-  if (!why.empty()) tell_once(why);
 }
 
 bool EngineGroup::prepare(Numbers numbers, const Interruption& interruption) {
@@ -274,7 +294,7 @@ EngineGroup::Saved EngineGroup::save(Numbers numbers, const Interruption& interr
   const EnginePtr engine = find_engine(numbers, interruption, /*waits=*/true);
   Saved saved{graph::digest_of(disk_key(graph_for(numbers))), {}};
   if (engine != nullptr) {
-    saved.kept.bytes = compiler_.save(*engine);
+    saved.kept.bytes = compiler_.save(*engine).value_or("");
   } else {
     const std::lock_guard lock(report_lock_);
     saved.kept.declined = report_.declined.empty() ? "it was declined" : report_.declined.back();

@@ -62,8 +62,8 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
               std::vector<std::optional<std::vector<int64_t>>> strides);
 
   // The outputs; nothing if there is no engine for such a call: its nodes are to be run one by one.
-  // `numbers`: of each symbol. Throws for inputs that are not as the graph has them, a CompileError, and what
-  // the plugin says of a run that failed.
+  // `numbers`: of each symbol, and what the strides name besides. Throws for inputs that are not as the graph
+  // has them, a CompileError, and what the plugin says of a run that failed.
   std::optional<std::vector<at::Tensor>> run(Tensors inputs, Numbers numbers,
                                              const Interruption& interruption);
   // Makes the engine for such calls, if there is none, and waits for it. Whether there is one then.
@@ -105,6 +105,7 @@ class EngineGroup : public std::enable_shared_from_this<EngineGroup> {
   EnginePtr load_engine(std::string_view bytes, std::string& why);
   EnginePtr compile_engine(const Graph& graph, Compilation& compilation);
   void save_engine(EngineStore& store, std::string_view key, const Engine& engine);
+  std::string find_disk_key(const Graph& graph);
   std::string disk_key(const Graph& graph) const;
   EnginePtr engine_for(Numbers numbers, const Stream& stream, const Interruption& interruption);
   void count(uint64_t GroupReport::*which);

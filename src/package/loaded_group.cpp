@@ -47,13 +47,23 @@ std::string fit(graph::Graph& graph, const compile::Compiler* compiler) {
   return "";
 }
 
+// Whether strides are numbers that no call of the group has.
+bool names_others(const Group& group) {
+  for (const auto& strides : group.strides)
+    for (const int64_t stride : strides.value_or(std::vector<int64_t>()))
+      if (stride < -static_cast<int64_t>(group.steps.symbols)) return true;
+  return false;
+}
+
 }  // namespace
 
 LoadedGroup::LoadedGroup(const Group& group, c10::Device device,
                          std::shared_ptr<const graph::EngineShelf> shelf, size_t engines)
-    : graph_(read_graph(group.graph)), steps_(group.steps, device, no_groups_) {
+    : graph_(read_graph(group.graph)),
+      steps_(group.steps, device, no_groups_),
+      number_count_(static_cast<size_t>(group.steps.symbols)) {
   if (static_cast<size_t>(group.steps.given) != static_cast<size_t>(graph_.input_count()) ||
-      static_cast<size_t>(group.steps.symbols) != graph_.symbols().size() ||
+      static_cast<size_t>(group.steps.symbols) < graph_.symbols().size() || names_others(group) ||
       group.steps.results.size() != graph_.outputs().size() ||
       group.strides.size() != graph_.outputs().size())
     refuse("The package has a group whose graph and whose operators differ. Make it anew.");
@@ -68,9 +78,9 @@ LoadedGroup::LoadedGroup(const Group& group, c10::Device device,
 
 LoadedGroup::Tensors LoadedGroup::run(const Tensors& inputs, const std::vector<int64_t>& numbers,
                                       const Runner::Interruption& interruption) const {
-  if (inputs.size() != static_cast<size_t>(graph_.input_count()) || numbers.size() != graph_.symbols().size())
+  if (inputs.size() != static_cast<size_t>(graph_.input_count()) || numbers.size() != number_count_)
     refuse("The package gives a group ", inputs.size(), " inputs and ", numbers.size(),
-           " numbers instead of ", graph_.input_count(), " and ", graph_.symbols().size(), ". Make it anew.");
+           " numbers instead of ", graph_.input_count(), " and ", number_count_, ". Make it anew.");
   if (engines_ != nullptr) {
     if (auto outputs = engines_->run(inputs, numbers, interruption)) return *std::move(outputs);
   }

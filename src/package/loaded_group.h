@@ -40,6 +40,7 @@ class LoadedGroup {
   std::shared_ptr<compile::EngineGroup> engines_;
   Runner::Groups no_groups_;
   Runner steps_;
+  size_t number_count_;
 };
 
 }  // namespace torchplug::package

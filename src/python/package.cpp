@@ -170,7 +170,8 @@ class Writer {
     return static_cast<int32_t>(contents_.groups.size() - 1);
   }
 
-  // Compiles it if need be. How many bytes it has, and why it was declined; None if the plugin saves none.
+  // Compiles it if need be. How many bytes it has, and why it was declined; None if the plugin does not save
+  // it.
   py::object add_engine(int32_t group, EngineGroup& engines, const std::vector<int64_t>& numbers) {
     if (!saves_) {
       while_waiting([&](const auto& interruption) { return engines.prepare(numbers, interruption); });
@@ -180,6 +181,7 @@ class Writer {
         while_waiting([&](const auto& interruption) { return engines.save(numbers, interruption); });
     const auto bytes = saved.kept.bytes.size();
     const bool is_there = saved.kept.declined.empty();
+    if (is_there && saved.kept.bytes.empty()) return py::none();
     contents_.made.push_back({group, saved.key, is_there ? contents_.engines++ : -1, saved.kept.declined});
     if (is_there) engines_.push_back(std::move(saved.kept.bytes));
     return py::make_tuple(bytes, saved.kept.declined);

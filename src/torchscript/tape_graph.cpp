@@ -249,11 +249,13 @@ class Converter {
       if (operand.argument == choosing(step.op)) continue;
       const at::Tensor alike = alike_of(operand.registers[0]);
       if (!tape_.is_constant(operand.registers[0])) {
-        if (alike.device().type() != facts_of(step.results[0]).device.type()) return std::nullopt;
+        if (facts_of(operand.registers[0]).device != facts_of(step.results[0]).device) return std::nullopt;
         dtypes.push_back(alike.scalar_type());
       }
       state = at::native::update_result_type_state(alike, state);
     }
+    for (const at::Scalar& number : numbers_of(step))
+      state = at::native::update_result_type_state(number, state);
     if (dtypes.empty() || at::isComplexType(result)) return std::nullopt;
     at::ScalarType common = at::native::result_type(state);
     if (at::isComplexType(common)) return std::nullopt;
@@ -261,6 +263,18 @@ class Converter {
     if (is_wider || choosing(step.op) != static_cast<size_t>(-1)) common = result;
     const bool is_mixed = std::ranges::any_of(dtypes, [&](at::ScalarType one) { return one != common; });
     return is_mixed ? std::optional(common) : std::nullopt;
+  }
+
+  // That it computes with, as with its tensors.
+  static std::vector<at::Scalar> numbers_of(const TapeStep& step) {
+    const auto& parameters = step.op.schema().arguments();
+    std::vector<at::Scalar> numbers;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const bool is_operand = !parameters[i].kwarg_only() && i != choosing(step.op) &&
+                              parameters[i].type()->kind() == c10::TypeKind::NumberType;
+      if (is_operand && step.arguments[i].isScalar()) numbers.push_back(step.arguments[i].toScalar());
+    }
+    return numbers;
   }
 
   // A tensor without content, of the same rank and dtype.

@@ -114,11 +114,56 @@ def session(plugin):
         ("an engine that is NULL", "compile returned PLUG_OK and no engine."),
         ("compile fails", "the chip has no such unit"),
         ("run fails", "the unit has overheated"),
+        ("run says what plug.h has not", "failed (unknown status 77)"),
         ("run declines", "None"),  # then its nodes are run one by one
     ],
 )
 def test_what_a_compiler_then_gives_is_looked_at_too(session, fault, said):
     assert said in session(f"import os\nos.environ[{FAULT!r}] = {fault!r}\n{COMPILE}")
+
+
+MODEL = """
+import torchplug.compile
+
+compiled = torch.compile(lambda x: torch.relu(x) * 2, backend="torchplug")
+x = torch.tensor([-1.0, 2.0], device=device)
+try:
+    print([compiled(x).tolist() for _ in range(2)])
+    report = torchplug.compile.explain(lambda x: torch.relu(x) * 2, x)
+    print([(group.compiled, group.disk) for graph in report.graphs for group in graph.groups])
+    print([why for graph in report.graphs for _, why in graph.eager])
+except Exception as error:
+    print(str(error))
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("identity fails", "the chip has no name"),
+        ("saves none", "the plugin cannot save this engine"),
+        ("saves nothing", "engine_save returned PLUG_OK and wrote nothing."),
+    ],
+)
+def test_engines_that_cannot_be_kept_are_compiled_in_each_process(plugin, tmp_path, fault, said):
+    settings = {FAULT: fault, "TORCHPLUG_CACHE_DIR": tmp_path}
+    results, groups, _ = output_of(
+        MODEL, "odd_compiler", TORCHPLUG_DEVICE=plugin, **settings
+    ).splitlines()
+    assert results == "[[0.0, 4.0], [0.0, 4.0]]"
+    assert groups.startswith("[(1, ") and said in groups
+
+
+def test_what_a_partition_says_is_text_whatever_its_bytes(plugin, tmp_path):
+    settings = {FAULT: "partition is no text", "TORCHPLUG_CACHE_DIR": tmp_path}
+    printed = output_of(MODEL, "odd_compiler", TORCHPLUG_DEVICE=plugin, **settings)
+    assert printed.splitlines()[0] == "[[0.0, 4.0], [0.0, 4.0]]" and "'it is ??'" in printed
+
+
+def test_a_partition_that_is_none_names_the_plugin(plugin, tmp_path):
+    settings = {FAULT: "groups what is not listed", "TORCHPLUG_CACHE_DIR": tmp_path}
+    printed = output_of(MODEL, "odd_compiler", TORCHPLUG_DEVICE=plugin, **settings)
+    assert "Plugin 'odd_compiler': the compiler's partition puts" in printed
 
 
 @pytest.mark.parametrize(
@@ -174,3 +219,38 @@ torch.testing.assert_close(there.grad.cpu(), w.grad)
 def test_the_example_is_short_and_torch_compile_uses_it(example):
     assert len((ROOT / "examples" / "compiler" / "compiler.c").read_text().splitlines()) <= 200
     output_of(EXAMPLE, "fuse", TORCHPLUG_DEVICE=example)
+
+
+STRIDES = """
+def as_they_lie(x):
+    y = x.t().relu()
+    return y, y.as_strided((12,), (1,)).exp()
+
+def behind_a_break(x):
+    y = x.t().relu()
+    torch._dynamo.graph_break()
+    return y.t().view(-1) * 2, y.as_strided((12,), (1,))
+
+def trained(x):
+    y = (x.t() * 2).tanh().exp()
+    return (y.t().reshape(-1) * torch.arange(12.0, device=x.device)).sum()
+
+x = torch.arange(12.0).view(3, 4)
+for dynamic in (False, True):
+    for f in (as_they_lie, behind_a_break):
+        for given in (x, x.view(4, 3)):
+            torch._dynamo.reset()
+            there = torch.compile(f, backend="torchplug", dynamic=dynamic)(given.to(device))
+            for actual, expected in zip(there, f(given), strict=True):
+                torch.testing.assert_close(actual.cpu(), expected)
+                assert actual.stride() == expected.stride()
+    torch._dynamo.reset()
+    here, there = (x.clone().to(one).requires_grad_() for one in ("cpu", device))
+    trained(here).backward()
+    torch.compile(trained, backend="torchplug", dynamic=dynamic)(there).backward()
+    torch.testing.assert_close(there.grad.cpu(), here.grad)
+"""
+
+
+def test_results_have_pytorchs_strides_though_the_compiler_takes_none(example):
+    output_of(STRIDES, "fuse", TORCHPLUG_DEVICE=example)

@@ -71,6 +71,8 @@ static plug_status run(const plug_call *call) {
   float *y = (float *)((char *)to->mem.base + to->mem.offset);
   const struct plug_engine_s *engine = call->user;
   if (is("run fails")) return fail(PLUG_INTERNAL, "the unit has overheated");
+  if (is("run is not ready")) return PLUG_NOT_READY;
+  if (is("run says what plug.h has not")) return 77;
   if (is("run declines")) return fail(PLUG_UNSUPPORTED, "not today");
   for (int64_t i = 0; i < engine->count; i++) y[i] = x[i] < 0 ? 0 : x[i];
   if (is("wrong results") && engine->count > 0) y[0] += 1;
@@ -86,7 +88,38 @@ static plug_status engine_destroy(int32_t device, plug_engine engine) {
 static plug_status identity(int32_t device, const char **text) {
   (void)device;
   *text = "1";
+  if (is("identity fails")) return fail(PLUG_INTERNAL, "the chip has no name");
   return PLUG_OK;
+}
+
+static plug_status engine_save(int32_t device, plug_engine engine,
+                               void (*write)(void *context, const void *data,
+                                             uint64_t bytes),
+                               void *context) {
+  (void)device;
+  if (is("saves none")) return fail(PLUG_UNSUPPORTED, "not this one");
+  if (!is("saves nothing")) write(context, engine, sizeof *engine);
+  return PLUG_OK;
+}
+
+static plug_status engine_load(int32_t device, const void *data, uint64_t bytes,
+                               plug_engine *engine) {
+  (void)device;
+  if (bytes != sizeof **engine) return fail(PLUG_UNSUPPORTED, "it is of another size");
+  *engine = malloc(sizeof **engine);
+  if (!*engine) return fail(PLUG_NO_MEMORY, "no memory is left");
+  memcpy(*engine, data, sizeof **engine);
+  return PLUG_OK;
+}
+
+static plug_status partition(int32_t device, const plug_graph *graph,
+                             void (*take)(void *context, uint32_t node, int32_t group,
+                                          const char *why),
+                             void *context) {
+  (void)device;
+  for (uint32_t i = 0; i < graph->node_count; i++)
+    take(context, i, is("groups what is not listed") ? 0 : -1, "it is \xff\xfe");
+  return is("partition fails") ? fail(PLUG_INTERNAL, "the chip has no plan") : PLUG_OK;
 }
 
 static plug_status list_schemas(int32_t device, const char *const **list,
@@ -108,6 +141,14 @@ plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out)
   if (is("no run")) compiler.run = NULL;
   if (is("no engine_destroy")) compiler.engine_destroy = NULL;
   if (is("identity alone")) compiler.identity = identity;
+  if (is("identity fails") || is("saves none") || is("saves nothing")) {
+    compiler.identity = identity;
+    compiler.engine_save = engine_save;
+    compiler.engine_load = engine_load;
+  }
+  if (is("partition is no text") || is("groups what is not listed") ||
+      is("partition fails"))
+    compiler.partition = partition;
   if (is("no list")) compiler.schemas = NULL;
   if (is("no schema")) compiler.schema_count = 0;
   if (is("a schema that is NULL")) compiler.schema_count = 2;

@@ -160,6 +160,10 @@ def test_a_broken_plugin_is_found_out(broken, plugin, check, words):
         ),
         ("more than all is done", "compiler-progress", "says that 2 of it is done"),
         ("run fails", "compiler-nodes", "the unit has overheated"),
+        ("run is not ready", "compiler-nodes", "returned: not ready, which is for queries"),
+        ("no schema", "compiler-tables", "it has neither schemas nor list_schemas"),
+        ("saves nothing", "compiler-disk", "engine_save wrote nothing"),
+        ("partition fails", "compiler-partition", "the chip has no plan"),
     ],
 )
 def test_a_broken_compiler_is_found_out(broken, monkeypatch, fault, check, words):

@@ -91,6 +91,26 @@ def test_numbers_of_calls_count(device):
         as_eager(f, lambda x, n, m: torch.relu(x * n) + m, device, x(3, 3), n, m, calls=3)
 
 
+@pytest.mark.parametrize("number", [-1, 0, 1, 2, 2.5])
+@pytest.mark.parametrize("compare", [">=", "==", "<", "*", "+"])
+def test_numbers_meet_tensors_of_booleans_as_they_do_in_pytorch(device, compare, number):
+    kind = type(number).__name__
+    f = scripted(f"def f(x, n: {kind}):\n  y = x {compare} n\n  return torch.where(x, y, y)")
+    named = {
+        ">=": torch.ge,
+        "==": torch.eq,
+        "<": torch.lt,
+        "*": torch.mul,
+        "+": torch.add,
+    }[compare]
+
+    def reference(x, n):
+        y = named(x, n)
+        return torch.where(x, y, y)
+
+    as_eager(f, reference, device, torch.tensor([False, True, True]), number)
+
+
 def test_a_tensor_that_is_given_twice_is_two_inputs(device):
     f = scripted("def f(x, y):\n  return torch.relu(x * 7.0) - y")
     one, other = x(3, 3).to(device), x(3, 3).to(device)

@@ -444,6 +444,8 @@ bool call_with(const plug_kernel *kernel, const struct operation *operation,
     doing(what);
     const plug_status status = kernel->fn(&call);
     if (status >= PLUG_INVALID && look == LOOK_AT_VALUES) ok(status, what);
+    expect(status != PLUG_NOT_READY, "%s returned: not ready, which is for queries",
+           what);
     well_formed(status, what);
     look_at(status, example, look);
     is_taken = status == PLUG_OK;

@@ -140,7 +140,6 @@ void run_row(const struct chain *chain, plug_engine engine, int32_t on, int64_t 
                                 .inputs = {x},
                                 .output = y};
   const plug_status status = run_plain(&run);
-  well_formed(status, "run");
   if (status != PLUG_UNSUPPORTED) {
     ok(status, "run");
     compare_row(chain, count, x, y);

@@ -43,7 +43,7 @@ static void tables(void) {
          "plug_compiler lacks some of compile, run and engine_destroy");
   expect((compiler.flags & ~known) == 0, "flags are 0x%llx, which plug.h does not have",
          (unsigned long long)(compiler.flags & ~known));
-  expect(compiler.schemas || compiler.list_schemas,
+  expect((compiler.schemas && compiler.schema_count > 0) || compiler.list_schemas,
          "it has neither schemas nor list_schemas");
   expect(module.runtime || (compiler.flags & PLUG_COMPILER_HOST),
          "it lacks PLUG_COMPILER_HOST, and the plugin has no device");

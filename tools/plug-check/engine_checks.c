@@ -231,7 +231,10 @@ static void run_packed(const char *name, plug_engine engine, const uint8_t packe
                             .sizes = sizes,
                             .inputs = {packed[0] ? x : NULL, w}};
     doing("engine_pack");
-    ok(run_plain(&run), "engine_pack");
+    const plug_status status = run_plain(&run);
+    if (status == PLUG_UNSUPPORTED) absent("engine_pack declined the weight");
+    ok(status, "engine_pack");
+    doing("run");
     run.fn = compiler.run;
     run.inputs[0] = packed[0] ? garbage : x;
     run.inputs[1] = garbage;
@@ -371,9 +374,9 @@ static void save_and_load(void) {
   if (!engine) absent("the compiler declined the graph");
   doing("engine_save");
   const plug_status status = compiler.engine_save(device, engine, write_saved, &saved);
-  well_formed(status, "engine_save");
   if (status == PLUG_UNSUPPORTED) absent("the engine cannot be saved");
   ok(status, "engine_save");
+  expect(saved.bytes > 0, "engine_save wrote nothing");
   destroy_engine(engine); /* what was saved does not need it */
   plug_engine loaded = load(saved.data, saved.bytes, "engine_load of what was saved");
   expect(loaded != NULL, "engine_load declines what engine_save has written");
@@ -414,7 +417,6 @@ static void partition(void) {
   add_graph_output(graph, add_unary(graph, chain.ops[0], x, 1, &size), NULL, -1);
   doing("partition");
   const plug_status status = compiler.partition(device, graph_of(graph), take, NULL);
-  well_formed(status, "partition");
   free_graph(graph);
   if (status == PLUG_UNSUPPORTED) absent("partition declined: the host groups itself");
   ok(status, "partition");

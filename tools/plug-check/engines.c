@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "compilers.h"
+#include "verdict.h"
 
 plug_compiler compiler;
 const char *const *compiled_schemas;
@@ -257,6 +258,7 @@ plug_status run_plain(const struct plain_run *run) {
                           .name = "plug_check::engine",
                           .schema = "plug_check::engine() -> ()"};
   const plug_status status = run->fn(&call);
+  if (status >= PLUG_INVALID) ok(status, verdict->doing);
   for (uint32_t i = 0; i < 3; i++)
     if (tensors[i].mem.base)
       take_row(run->on, tensors[i].mem.base, i == 2 ? run->output : NULL, count);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import functools
 import operator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -141,6 +142,13 @@ class _Numbers:
         return self.known[expression]
 
 
+def _place(expression: sympy.Expr, symbols: list[sympy.Expr]) -> int:
+    """Of a symbol that a list has, or has from now on; the first is -1."""
+    if expression not in symbols:
+        symbols.append(expression)
+    return -1 - symbols.index(expression)
+
+
 class _Writer:
     """Writes the program."""
 
@@ -165,10 +173,14 @@ class _Writer:
             group.checker = self._checker(group, nodes)
         return group
 
-    def make_group(self, nodes: list[int]) -> Group:
-        graph, inputs, outputs, symbols, updates = self.built.graph.extract(nodes)
+    def make_group(self, nodes: list[int], *, as_wanted: bool = True) -> Group:
+        """`as_wanted`: its results have PyTorch's strides."""
+        graph, inputs, outputs, known, updates = self.built.graph.extract(nodes)
         output_nodes = [self.built.fx_of[value] for value in outputs]
-        strides = [self._wanted_strides(node, symbols) for node in output_nodes]
+        symbols = [self.built.symbols[symbol] for symbol in known]
+        strides = [
+            self._wanted_strides(node, symbols) if as_wanted else None for node in output_nodes
+        ]
         engines = _C.EngineGroup(
             self.builder.device.index,
             graph,
@@ -184,7 +196,7 @@ class _Writer:
             engines,
             [self.built.fx_of[value] for value in inputs],
             output_nodes,
-            [self.built.symbols[symbol] for symbol in symbols],
+            symbols,
             updates,
             strides,
             self.options.on_error == "eager",
@@ -195,18 +207,23 @@ class _Writer:
         results = [one for node in group.nodes for one in (node, *_graph.items_of(node))]
         one_by_one = self.one_by_one(replace(group, outputs=results))
         return _check.Checker(
-            self.builder.device, group, known, self.make_group, one_by_one, results
+            self.builder.device,
+            group,
+            known,
+            functools.partial(self.make_group, as_wanted=False),
+            one_by_one,
+            results,
         )
 
-    def _wanted_strides(self, node: fx.Node, symbols: list[int]) -> list[int] | None:
-        """As PyTorch has them, if the engine gives others and these tell the elements apart."""
+    def _wanted_strides(self, node: fx.Node, symbols: list[sympy.Expr]) -> list[int] | None:
+        """As PyTorch has them, if the engine gives others and these tell the elements apart. Those that only a call knows are among
+        the symbols then: the first is -1."""
         value = node.meta["val"]
-        if not _numbers.is_dense(value):
+        given = list(self.builder.engine_strides(value))
+        if not _numbers.is_dense(value) or _numbers.are_same(list(value.stride()), given):
             return None
         wanted = [_numbers.expression_of(stride) for stride in value.stride()]
-        if not all(isinstance(stride, int) for stride in wanted):
-            return None
-        return wanted
+        return [stride if isinstance(stride, int) else _place(stride, symbols) for stride in wanted]
 
     def one_by_one(self, group: Group) -> fx.GraphModule:
         """The nodes of a group without an engine."""
