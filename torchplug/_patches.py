@@ -230,11 +230,12 @@ def replace_inductors_questions() -> None:
 
     It asks by the CPU's name, and takes any other device for a GPU with Triton: that an argmax of a transposed tensor counts in
     its own order, that any scatter may be a kernel, that loops may be reordered by what only Triton's nodes have, and that it
-    costs little to compute something again.
+    costs little to compute something again. And only where it knows the device is what a number on the CPU meets there.
     """
     when_imported("torch._inductor.ir", _replace_device_type)
     when_imported("torch._inductor.scheduler", _replace_node_is_cpu)
     when_imported("torch._inductor.lowering", _replace_scatter_fallback)
+    when_imported("torch._inductor.lowering", _replace_is_gpu)
     when_imported("torch._inductor.decomposition", _replace_scatter_fallback)
 
 
@@ -257,6 +258,15 @@ def _replace_node_is_cpu(scheduler: Any) -> None:
     def asked(self: Any) -> bool:
         device = self.get_device()
         return bool(is_cpu(self) or (device is not None and device.type == _devices.name()))
+
+
+def _replace_is_gpu(lowering: Any) -> None:
+    """Asked there for one thing: of which of its operands a result has the device."""
+    is_gpu: Any = lowering.is_gpu
+
+    @_in_place_of(lowering, "is_gpu")
+    def asked(device: str | None) -> bool:
+        return bool(device == _devices.name() or is_gpu(device))
 
 
 def _replace_scatter_fallback(module: Any) -> None:

@@ -113,6 +113,32 @@ def test_a_number_on_the_cpu_is_read_when_the_kernel_is_called(device, module):
     assert_same(result, expected)
 
 
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: torch.fmax(torch.tensor(0.5), x),
+        lambda x: (torch.tensor(7, dtype=torch.uint8) + x, -torch.tensor(7, dtype=torch.uint8)),
+        lambda x: torch.where(torch.tensor(True), x, -x),
+    ],
+    ids=["constant", "results on both", "where"],
+)
+def test_what_is_made_of_a_number_on_the_cpu_is_on_the_device(device, fn):
+    x = torch.randn(16, 16)
+    assert_same(torch.compile(fn)(x.to(device)), fn(x))
+
+
+def test_views_of_what_a_graph_made_are_written_behind_a_break(device):
+    def fn(where):
+        a = torch.tensor([1], device=where)[0:1]
+        b = a.squeeze()
+        a[0] = 0
+        torch._dynamo.graph_break()
+        a[0] = 2
+        return b
+
+    assert torch.compile(fn)(device).item() == 2
+
+
 def test_a_convolution_of_channels_last_has_the_gradients_of_the_cpu(device):
     torch.manual_seed(1)
     here = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
@@ -359,3 +385,4 @@ def test_inductor_still_asks_for_the_cpu_by_name():
     assert '== "cpu"' in inspect.getsource(inspect.unwrap(scheduler.BaseSchedulerNode.is_cpu))
     scatter = inspect.getsource(inspect.unwrap(lowering.use_scatter_fallback))
     assert 'src_device_type == "cpu"' in scatter
+    assert "if is_gpu(i.get_device().type)" in inspect.getsource(lowering.make_pointwise)

@@ -53,13 +53,11 @@ class _OfTheDevice(PythonWrapperCodegen):
             return made
         sizes = self.codegen_python_shape_tuple(shape)
         strides = self.codegen_python_shape_tuple(stride)
-        if allocation_shape is None:
-            return f"{name} = empty_strided_device({device.index}, {sizes}, {strides}, {dtype})"
-        allocated = self.codegen_python_shape_tuple(allocation_shape)
-        return (
-            f"{name} = empty_strided_device({device.index}, {allocated}, {strides}, {dtype})"
-            f".as_strided({sizes}, {strides})"
+        allocated = self.codegen_python_shape_tuple(
+            shape if allocation_shape is None else allocation_shape
         )
+        made = f"{name} = empty_strided_device({device.index}, {allocated}, {strides}, {dtype})"
+        return made if allocated == sizes else f"{made}.as_strided({sizes}, {strides})"
 
 
 class DeviceWrapper(_OfTheDevice):
