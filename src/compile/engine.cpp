@@ -12,7 +12,7 @@ std::shared_ptr<KernelState> owner_of(const Module& module, DeviceIndex device, 
   const auto destroy = [&module, device, handle, layers = std::move(layers)] {
     take_plugin_error();
     if (module.compiler_calls.engine_destroy(plugin_index(device), handle) == PLUG_OK) return;
-    log_message(2, ("engine_destroy failed: " + take_plugin_error()).c_str());
+    log_message(2, ("plugin '" + module.name + "': engine_destroy failed: " + take_plugin_error()).c_str());
   };
   return std::make_shared<KernelState>(module, destroy, device);
 }

@@ -243,7 +243,10 @@ std::string EngineGroup::disk_key(const Graph& graph) const {
 EngineGroup::EnginePtr EngineGroup::load_engine(std::string_view bytes, std::string& why) {
   try {
     EnginePtr engine = compiler_.load(bytes, static_cast<size_t>(graph_.input_count()), name_);
-    if (engine == nullptr) why = "the plugin has no use for an engine that it saved";
+    if (engine == nullptr) {
+      const std::string said = take_plugin_error();
+      why = "the plugin has no use for an engine that it saved" + (said.empty() ? "" : ": " + said);
+    }
     return engine;
   } catch (...) {
     why = text_of(std::current_exception());
