@@ -188,4 +188,13 @@ Contents from_bytes(std::string_view bytes);
 // Throws for contents that name what they do not have.
 void check(const Contents& contents);
 
+// Of inputs or outputs.
+template <class Named>
+std::vector<std::string> names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  names.reserve(all.size());
+  for (const Named& one : all) names.push_back(one.name);
+  return names;
+}
+
 }  // namespace torchplug::package

@@ -283,14 +283,6 @@ py::dict origin_of(const package::Package& loaded) {
   return found;
 }
 
-template <class Named>
-std::vector<std::string> names_of(const std::vector<Named>& all) {
-  std::vector<std::string> names;
-  names.reserve(all.size());
-  for (const Named& one : all) names.push_back(one.name);
-  return names;
-}
-
 void bind_loaded(py::module_& module) {
   // Its engines may have to be waited for.
   const py::release_gil_before_calling_cpp_dtor waits_without_gil;

@@ -13,14 +13,6 @@ namespace {
 
 namespace core = pytorch;
 
-template <class Named>
-std::vector<std::string> names_of(const std::vector<Named>& all) {
-  std::vector<std::string> names;
-  names.reserve(all.size());
-  for (const Named& one : all) names.push_back(one.name);
-  return names;
-}
-
 // An input that is an integer is given as a tensor of one.
 c10::IValue value_of(const package::Input& input, const at::Tensor& given) {
   const bool is_one =

@@ -1,17 +1,13 @@
 """docs/extending.md shows the code of examples/extending, which tests/extension runs."""
 
 import re
-from pathlib import Path
 
 import pytest
+from pages import ROOT, blocks_of, read
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "extending.md").read_text()
+PAGE = read("extending.md")
+blocks = blocks_of("extending.md")
 EXAMPLE = ROOT / "examples" / "extending"
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("block", blocks("cpp"), ids=lambda block: block.splitlines()[0])

@@ -4,22 +4,18 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch  # noqa: F401 - _C needs its types
+from pages import ROOT, blocks_of, read
 
 from torchplug import _C
 from torchplug.cli import plug_check
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "graph-compilers.md").read_text()
+PAGE = read("graph-compilers.md")
+blocks = blocks_of("graph-compilers.md")
 SOURCE = (ROOT / "examples" / "compiler" / "compiler.c").read_text()
 HEADER = (ROOT / "include" / "torchplug" / "plug.h").read_text()
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("block", blocks("c"), ids=lambda block: block.split("(")[0].split()[-1])

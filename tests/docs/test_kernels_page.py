@@ -1,19 +1,15 @@
 """The page on writing kernels: its code is that of plugins that the tests compile and run."""
 
 import re
-from pathlib import Path
 
 import pytest
+from pages import ROOT, blocks_of, read
 
 from torchplug.cli import families, main
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/kernels.md").read_text()
+PAGE = read("kernels.md")
+blocks = blocks_of("kernels.md")
 SOURCES = {"c": "looping.c", "cpp": "typed.cpp"}
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("language", SOURCES)

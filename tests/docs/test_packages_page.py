@@ -1,43 +1,23 @@
 """docs/packages.md: its commands and programs work as they stand, in order, and print what it shows."""
 
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
 from filelock import FileLock
+from pages import ROOT, blocks_of, read, run
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "packages.md").read_text()
+PAGE = read("packages.md")
+blocks = blocks_of("packages.md")
 EXAMPLE = ROOT / "examples" / "package"
 BUILD = ROOT / "build" / "package-example"
-BIN = Path(sys.executable).parent
 
 pytestmark = pytest.mark.skipif(
     torch._C._get_privateuse1_backend_name() != "sim",
     reason="its text is what sim's compiler makes",
 )
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-
-
-def run(command, folder, **env):
-    done = subprocess.run(
-        command if isinstance(command, list) else ["bash", "-euc", command],
-        cwd=folder,
-        env=os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"} | env,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
