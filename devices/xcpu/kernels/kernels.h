@@ -1,0 +1,63 @@
+#pragma once
+// The kernels that are compiled once for each instruction set, as a table of functions, and what they are
+// given. Plain data only: files of kernels/isa/ include this, and an inline function here would be compiled
+// with their instructions and might be the one that the linker keeps for everybody.
+
+#include <cstdint>
+
+#include "xcpu/xcpu.h"
+
+namespace xcpu {
+
+// A panel of a packed weight (packed.h).
+constexpr int kPanelColumns = 32;
+constexpr int kHalfColumns = 16;
+
+// One call of linear, prepared.
+struct Linear {
+  std::int64_t rows, k;
+  std::int64_t outputs;  // of `out`: half the columns of a pair
+  std::int64_t columns;  // of the weight: both matrices of a pair
+  std::int64_t panels;
+  std::int64_t column_bytes;  // of the packed weight
+  std::int32_t group;
+  bool is_pair;
+  xcpu_activation activation;
+  const std::uint8_t* weight;
+  xcpu_rows x, bias, mul, residual, out;
+
+  // The inputs as the kernels read them, and their scales, in scratch. input is prepared, or x's data.
+  void* prepared;
+  float* scales;
+  const void* input;
+};
+
+// A part of the result: row blocks (isa/linear.h) and panels.
+struct LinearPart {
+  std::int64_t block_begin, block_end;
+  std::int64_t panel_begin, panel_end;
+};
+
+// How a kind of weight meets a kind of input.
+enum class LinearForm { kF32, kBf16, kInt8, kInt4, kInt4Bf16 };
+constexpr int kLinearForms = 5;
+
+struct LinearKernels {
+  int max_block;         // rows of the largest block
+  int input_bytes_of_8;  // bytes that eight prepared inputs take
+  int reads;             // the xcpu_dtype of which a single row is read as it lies in memory; -1: none
+  int step;              // inputs of a step; what is read as it lies has whole steps
+  void (*prepare)(const Linear& linear, std::int64_t row_begin, std::int64_t row_end);
+  void (*compute)(const Linear& linear, const LinearPart& part);
+};
+
+struct Kernels {
+  const char* name;
+  const LinearKernels* linear;  // by LinearForm
+};
+
+// Those in use; null: what TORCHPLUG_XCPU_ISA asks for cannot be had, and `isa_error()` says why.
+const Kernels* kernels();
+const char* isa_error();
+
+}  // namespace xcpu
