@@ -21,8 +21,8 @@ constexpr int kRows = 2;
 constexpr int kInt4Rows = 2;
 #endif
 
-// Panels that are read again for the next block of rows stay in a level-2 cache.
-constexpr std::int64_t kBytesKept = 512 << 10;
+// Panels that are read again for the next block of rows stay in a level-2 cache, with as many after them.
+constexpr std::int64_t kBytesKept = 256 << 10;
 
 using Tile = void (*)(const Linear& linear, const Panel& panel, std::int64_t first_row, float* tile);
 
@@ -55,22 +55,42 @@ struct Int4Bf16Tiles {
   static constexpr Tile compute = compute_int4<Int4Bf16Form, kCount>;
 };
 
+// Panels that are read by some blocks of rows, one block after the other.
+struct Batch {
+  std::int64_t panel_begin, panel_end;
+  std::int64_t blocks;
+  std::int64_t bytes;  // of panels, of which the next batch has as many
+};
+
+template <template <int> class Tiles, int kMost>
+void compute_block(const Linear& linear, const Batch& batch, std::int64_t turn, std::int64_t block) {
+  alignas(64) float tile[kMost * kPanelColumns];
+  const std::int64_t all_blocks = count_blocks(linear.rows, kMost);
+  const std::int64_t row = block_begin(linear.rows, all_blocks, block);
+  const std::int64_t rows = block_begin(linear.rows, all_blocks, block + 1) - row;
+  const Tile compute = tile_of<Tiles, kMost>(rows);
+  for (std::int64_t index = batch.panel_begin; index < batch.panel_end; ++index) {
+    Panel panel = panel_of(linear, index);
+    if (batch.blocks > 1) {
+      // Each block brings its part of the next batch, so that memory is as busy in one as in the other.
+      const std::uint8_t* begin = linear.weight + batch.panel_begin * kPanelColumns * linear.column_bytes;
+      panel.ahead = begin + batch.bytes + (turn * batch.bytes + (panel.data - begin)) / batch.blocks;
+      panel.ahead_parts = batch.blocks;
+    }
+    compute(linear, panel, row, tile);
+    finish_tile(linear, tile, row, rows, index);
+  }
+}
+
 template <template <int> class Tiles, int kMost>
 void compute_part(const Linear& linear, const LinearPart& part) {
-  alignas(64) float tile[kMost * kPanelColumns];
-  const std::int64_t blocks = count_blocks(linear.rows, kMost);
-  const std::int64_t kept = kBytesKept / (kPanelColumns * linear.column_bytes);
-  const std::int64_t together = kept > 1 ? kept : 1;
+  const std::int64_t panel_bytes = kPanelColumns * linear.column_bytes;
+  const std::int64_t together = larger_of(1, kBytesKept / panel_bytes);
+  const std::int64_t blocks = part.block_end - part.block_begin;
   for (std::int64_t first = part.panel_begin; first < part.panel_end; first += together) {
-    const std::int64_t end = smaller_of(first + together, part.panel_end);
-    for (std::int64_t block = part.block_begin; block < part.block_end; ++block) {
-      const std::int64_t row = block_begin(linear.rows, blocks, block);
-      const std::int64_t rows = block_begin(linear.rows, blocks, block + 1) - row;
-      const Tile compute = tile_of<Tiles, kMost>(rows);
-      for (std::int64_t panel = first; panel < end; ++panel) {
-        compute(linear, panel_of(linear, panel), row, tile);
-        finish_tile(linear, tile, row, rows, panel);
-      }
+    const Batch batch{first, smaller_of(first + together, part.panel_end), blocks, together * panel_bytes};
+    for (std::int64_t turn = 0; turn < blocks; ++turn) {
+      compute_block<Tiles, kMost>(linear, batch, turn, part.block_begin + turn);
     }
   }
 }

@@ -15,9 +15,9 @@ struct FloatSums {
 };
 
 struct IntegerSums {
-  using Sum = Words;
-  static XCPU_INLINE Sum zero() { return fill_word(0); }
-  static XCPU_INLINE Sum plus(Sum a, Sum b) { return add_words(a, b); }
+  using Sum = Integers;
+  static XCPU_INLINE Sum zero() { return as_integers(fill_word(0)); }
+  static XCPU_INLINE Sum plus(Sum a, Sum b) { return add_integers(a, b); }
 };
 
 struct F32Form : FloatSums {
@@ -81,7 +81,7 @@ struct Int4Bf16Form : FloatSums {
   template <int kPart>
   static XCPU_INLINE Words part(Words words) {
     const Words from0To15 = and_words(shift_right<4 * kPart>(words), fill_word(15));
-    return as_words(subtract(to_floats(from0To15), fill(8.0F)));
+    return as_words(subtract(to_floats(as_integers(from0To15)), fill(8.0F)));
   }
   static XCPU_INLINE Sum multiply(Sum sum, Words input, Words weight) {
     return multiply_add(as_floats(input), as_floats(weight), sum);

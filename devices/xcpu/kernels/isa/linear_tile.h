@@ -31,6 +31,10 @@ struct Panel {
   std::int64_t row_bytes;
   std::int64_t offset[kVectors];  // in columns
   Mask mask[kVectors];
+
+  // What is asked for while this is read: as much as it is, or, where several blocks read it, each its part.
+  const std::uint8_t* ahead;
+  std::int64_t ahead_parts;
 };
 
 XCPU_INLINE Panel panel_of(const Linear& linear, std::int64_t index) {
@@ -47,8 +51,33 @@ XCPU_INLINE Panel panel_of(const Linear& linear, std::int64_t index) {
     panel.offset[v] = half * left + smaller_of(within, halves[half]);
     panel.mask[v] = first_lanes(halves[half] - within);
   }
+  panel.ahead = panel.data + kPrefetchDistance;
+  panel.ahead_parts = 1;
   return panel;
 }
+
+// Reads along a panel: the words of a step, and what is asked for at the same time.
+struct Cursor {
+  const std::uint8_t* row;
+  const std::uint8_t* ahead;
+  std::int64_t row_bytes, ahead_bytes;
+
+  XCPU_INLINE explicit Cursor(const Panel& panel)
+      : row(panel.data),
+        ahead(panel.ahead),
+        row_bytes(panel.row_bytes),
+        ahead_bytes(panel.row_bytes / panel.ahead_parts) {}
+
+  XCPU_INLINE void advance(std::int64_t steps) {
+    row += steps * row_bytes;
+    ahead += steps * ahead_bytes;
+  }
+  // Over what is half as long as a row, which is the shortest.
+  XCPU_INLINE void advance_half() {
+    row += row_bytes / 2;
+    ahead += ahead_bytes / 2;
+  }
+};
 
 // Sums of kRows rows and a panel.
 template <class Form, int kRows>
@@ -80,45 +109,50 @@ XCPU_INLINE void add_part(Sums<Form, kRows>& sums, const std::uint32_t* input,
 }
 
 template <class Form, int kRows>
-XCPU_INLINE void add_step(Sums<Form, kRows>& sums, const std::uint32_t* input, const std::uint8_t* row,
+XCPU_INLINE void add_step(Sums<Form, kRows>& sums, const std::uint32_t* input, const Cursor& cursor, int step,
                           const Panel& panel) {
+  const std::uint8_t* row = cursor.row + step * cursor.row_bytes;
+  const std::uint8_t* ahead = cursor.ahead + step * cursor.ahead_bytes;
   Words words[kVectors];
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) words[v] = load_words(row + panel.offset[v] * 4, panel.mask[v]);
-  __builtin_prefetch(row + kPrefetchDistance);
-  __builtin_prefetch(row + kPrefetchDistance + 64);
+  __builtin_prefetch(ahead);
+  __builtin_prefetch(ahead + 64);
   add_part<Form, kRows, 0>(sums, input, words);
 }
 
-// Few rows have several sums each, so that no addition waits for the one before it.
+// Few rows have several sums each, so that no addition waits for the one before it: they fill half of the
+// registers.
+template <int kSums>
+constexpr int kChains = kSums * 4 <= kRegisters / 2   ? 4
+                        : kSums * 2 <= kRegisters / 2 ? 2
+                                                      : 1;
+
 template <class Form, int kRows>
-XCPU_INLINE void add_steps(Sums<Form, kRows>& sums, const std::uint32_t* input, const std::uint8_t* row,
-                           std::int64_t steps, const Panel& panel) {
+XCPU_INLINE void add_steps(Sums<Form, kRows>& sums, const std::uint32_t* input, std::int64_t steps,
+                           Cursor& cursor, const Panel& panel) {
   constexpr int kInputs = kRows * Form::kParts;
-  constexpr int kChains = kRows * kVectors >= 8 ? 1 : kRows * kVectors >= 4 ? 2 : 4;
-  Sums<Form, kRows> more[kChains];
+  constexpr int kTogether = kChains<kRows * kVectors>;
+  Sums<Form, kRows> more[kTogether];
   more[0] = sums;
 #pragma GCC unroll 4
-  for (int c = 1; c < kChains; ++c) more[c].clear();
+  for (int c = 1; c < kTogether; ++c) more[c].clear();
   std::int64_t step = 0;
-  for (; step + kChains <= steps; step += kChains) {
+  for (; step + kTogether <= steps; step += kTogether) {
 #pragma GCC unroll 4
-    for (int c = 0; c < kChains; ++c) {
-      add_step(more[c], input + c * kInputs, row + c * panel.row_bytes, panel);
-    }
-    input += kChains * kInputs;
-    row += kChains * panel.row_bytes;
+    for (int c = 0; c < kTogether; ++c) add_step(more[c], input + c * kInputs, cursor, c, panel);
+    input += kTogether * kInputs;
+    cursor.advance(kTogether);
   }
-  for (; step < steps; ++step, input += kInputs, row += panel.row_bytes) {
-    add_step(more[0], input, row, panel);
-  }
+  for (; step < steps; ++step, input += kInputs, cursor.advance(1))
+    add_step(more[0], input, cursor, 0, panel);
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       sums.of[r][v] = more[0].of[r][v];
 #pragma GCC unroll 4
-      for (int c = 1; c < kChains; ++c) sums.of[r][v] = Form::plus(sums.of[r][v], more[c].of[r][v]);
+      for (int c = 1; c < kTogether; ++c) sums.of[r][v] = Form::plus(sums.of[r][v], more[c].of[r][v]);
     }
   }
 }
@@ -136,7 +170,8 @@ void compute_plain(const Linear& linear, const Panel& panel, std::int64_t first_
   const auto* input = static_cast<const std::uint32_t*>(linear.input) + first_row * steps * Form::kParts;
   Sums<Form, kRows> sums;
   sums.clear();
-  add_steps<Form, kRows>(sums, input, panel.data, steps, panel);
+  Cursor cursor(panel);
+  add_steps(sums, input, steps, cursor, panel);
   const Mask all = first_lanes(kLanes);
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
@@ -153,17 +188,20 @@ void compute_int8(const Linear& linear, const Panel& panel, std::int64_t first_r
   const auto* input = static_cast<const std::uint32_t*>(linear.input) + first_row * steps;
   Sums<Form, kRows> sums;
   sums.clear();
-  add_steps<Form, kRows>(sums, input, panel.data + 2 * panel.row_bytes, steps, panel);
+  Cursor cursor(panel);
+  cursor.advance(2);
+  add_steps(sums, input, steps, cursor, panel);
   const Mask all = first_lanes(kLanes);
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     const std::uint8_t* head = panel.data + panel.offset[v] * 4;
     const Floats scale = as_floats(load_words(head, panel.mask[v]));
-    const Words correction =
-        Form::kAddedToInputs == 0 ? Form::zero() : load_words(head + panel.row_bytes, panel.mask[v]);
+    const Integers correction = Form::kAddedToInputs == 0
+                                    ? Form::zero()
+                                    : as_integers(load_words(head + panel.row_bytes, panel.mask[v]));
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-      const Floats product = to_floats(add_words(sums.of[r][v], correction));
+      const Floats product = to_floats(Form::plus(sums.of[r][v], correction));
       store(tile_at<kRows>(tile, r, v),
             multiply(product, multiply(scale, fill(linear.scales[first_row + r]))), all);
     }
@@ -185,11 +223,11 @@ void compute_int4(const Linear& linear, const Panel& panel, std::int64_t first_r
   const auto* input =
       static_cast<const std::uint32_t*>(linear.input) + first_row * groups * steps * Form::kParts;
   const auto* inputs = reinterpret_cast<const GroupInput*>(linear.scales) + first_row * groups;
-  const std::uint8_t* data = panel.data;
+  Cursor cursor(panel);
   Sums<F32Form, kRows> totals;
   totals.clear();
   for (std::int64_t group = 0; group < groups; ++group, inputs += kRows) {
-    const auto* scales = reinterpret_cast<const std::uint16_t*>(data);
+    const auto* scales = reinterpret_cast<const std::uint16_t*>(cursor.row);
     Sums<Form, kRows> sums;
     sums.clear();
     if constexpr (kQuantised) {
@@ -197,10 +235,11 @@ void compute_int4(const Linear& linear, const Panel& panel, std::int64_t first_r
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v)
-          sums.of[r][v] = fill_word(static_cast<std::uint32_t>(inputs[r].start));
+          sums.of[r][v] = as_integers(fill_word(static_cast<std::uint32_t>(inputs[r].start)));
       }
     }
-    add_steps<Form, kRows>(sums, input, data + panel.columns * 2, steps, panel);
+    cursor.advance_half();
+    add_steps(sums, input, steps, cursor, panel);
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       const Floats scale = load_bf16(scales + panel.offset[v], panel.mask[v]);
@@ -215,7 +254,6 @@ void compute_int4(const Linear& linear, const Panel& panel, std::int64_t first_r
       }
     }
     input += steps * kRows * Form::kParts;
-    data += panel.columns * 2 + steps * panel.row_bytes;
   }
   const Mask all = first_lanes(kLanes);
 #pragma GCC unroll 16

@@ -7,6 +7,7 @@
 namespace xcpu::XCPU_ISA {
 
 XCPU_INLINE std::int64_t smaller_of(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+XCPU_INLINE std::int64_t larger_of(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 
 // Elements from `at` of a buffer.
 XCPU_INLINE Floats load_any(const void* data, xcpu_dtype dtype, std::int64_t at, Mask mask) {

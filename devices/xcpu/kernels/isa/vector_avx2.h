@@ -4,10 +4,12 @@
 
 namespace xcpu::XCPU_ISA {
 
+constexpr int kRegisters = 16;
 constexpr int kLanes = 8;
 
 using Floats = __m256;
 using Words = __m256i;
+using Integers = __v8si;  // why there are two: vector_avx512.h
 struct Mask {
   __m256i lanes;
   int count;
@@ -57,7 +59,8 @@ XCPU_INLINE Floats fill(float value) { return _mm256_set1_ps(value); }
 XCPU_INLINE Words fill_word(std::uint32_t word) { return _mm256_set1_epi32(static_cast<int>(word)); }
 XCPU_INLINE Floats as_floats(Words words) { return _mm256_castsi256_ps(words); }
 XCPU_INLINE Words as_words(Floats values) { return _mm256_castps_si256(values); }
-XCPU_INLINE Floats to_floats(Words integers) { return _mm256_cvtepi32_ps(integers); }
+XCPU_INLINE Integers as_integers(Words words) { return (Integers)words; }
+XCPU_INLINE Floats to_floats(Integers integers) { return _mm256_cvtepi32_ps((Words)integers); }
 // To the nearest, ties to even.
 XCPU_INLINE Words to_integers(Floats values) { return _mm256_cvtps_epi32(values); }
 
@@ -87,6 +90,7 @@ XCPU_INLINE float largest(Floats a) {
   return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
+XCPU_INLINE Integers add_integers(Integers a, Integers b) { return a + b; }
 XCPU_INLINE Words add_words(Words a, Words b) { return _mm256_add_epi32(a, b); }
 XCPU_INLINE Words and_words(Words a, Words b) { return _mm256_and_si256(a, b); }
 XCPU_INLINE Words or_words(Words a, Words b) { return _mm256_or_si256(a, b); }
@@ -129,18 +133,16 @@ XCPU_INLINE void store_bf16(std::uint16_t* to, Floats values, Mask mask) {
 }
 
 // sum + the products of four unsigned bytes of u, none above 127, with four signed of s in each lane.
-XCPU_INLINE Words add_quads(Words sum, Words u, Words s) {
+XCPU_INLINE Integers add_quads(Integers sum, Words u, Words s) {
   const __m256i pairs = _mm256_maddubs_epi16(u, s);
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  return sum + (Integers)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 
 // sum + the products of four signed bytes in each lane.
-XCPU_INLINE Words add_signed_quads(Words sum, Words a, Words b) {
+XCPU_INLINE Integers add_signed_quads(Integers sum, Words a, Words b) {
   const auto even = [](Words w) { return _mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8); };
   const auto odd = [](Words w) { return _mm256_srai_epi16(w, 8); };
-  const Words products =
-      _mm256_add_epi32(_mm256_madd_epi16(even(a), even(b)), _mm256_madd_epi16(odd(a), odd(b)));
-  return _mm256_add_epi32(sum, products);
+  return sum + (Integers)_mm256_madd_epi16(even(a), even(b)) + (Integers)_mm256_madd_epi16(odd(a), odd(b));
 }
 
 }  // namespace xcpu::XCPU_ISA

@@ -4,6 +4,7 @@
 
 namespace xcpu::XCPU_ISA {
 
+constexpr int kRegisters = 32;
 constexpr int kLanes = 16;
 #if defined(__AVX512BF16__) && defined(__AVX512VNNI__)
 #define XCPU_HAS_BF16
@@ -11,6 +12,9 @@ constexpr int kLanes = 16;
 
 using Floats = __m512;
 using Words = __m512i;
+// Sums of integers have a type of their own: as Words, which intrinsics take for another, arrays of them
+// would be kept in memory by GCC.
+using Integers = __v16si;
 using Mask = __mmask16;
 
 XCPU_INLINE Mask first_lanes(std::int64_t count) {
@@ -39,7 +43,8 @@ XCPU_INLINE Floats fill(float value) { return _mm512_set1_ps(value); }
 XCPU_INLINE Words fill_word(std::uint32_t word) { return _mm512_set1_epi32(static_cast<int>(word)); }
 XCPU_INLINE Floats as_floats(Words words) { return _mm512_castsi512_ps(words); }
 XCPU_INLINE Words as_words(Floats values) { return _mm512_castps_si512(values); }
-XCPU_INLINE Floats to_floats(Words integers) { return _mm512_cvtepi32_ps(integers); }
+XCPU_INLINE Integers as_integers(Words words) { return (Integers)words; }
+XCPU_INLINE Floats to_floats(Integers integers) { return _mm512_cvtepi32_ps((Words)integers); }
 // To the nearest, ties to even.
 XCPU_INLINE Words to_integers(Floats values) { return _mm512_cvtps_epi32(values); }
 
@@ -61,6 +66,7 @@ XCPU_INLINE Floats select_less(Floats a, Floats b, Floats yes, Floats no) {
 XCPU_INLINE float sum(Floats a) { return _mm512_reduce_add_ps(a); }
 XCPU_INLINE float largest(Floats a) { return _mm512_reduce_max_ps(a); }
 
+XCPU_INLINE Integers add_integers(Integers a, Integers b) { return a + b; }
 XCPU_INLINE Words add_words(Words a, Words b) { return _mm512_add_epi32(a, b); }
 XCPU_INLINE Words and_words(Words a, Words b) { return _mm512_and_si512(a, b); }
 XCPU_INLINE Words or_words(Words a, Words b) { return _mm512_or_si512(a, b); }
@@ -103,21 +109,21 @@ XCPU_INLINE Floats add_pairs(Floats sum, Words a, Words b) {
 }
 
 // sum + the products of four unsigned bytes of u with four signed of s in each lane.
-XCPU_INLINE Words add_quads(Words sum, Words u, Words s) { return _mm512_dpbusd_epi32(sum, u, s); }
+XCPU_INLINE Integers add_quads(Integers sum, Words u, Words s) {
+  return (Integers)_mm512_dpbusd_epi32((Words)sum, u, s);
+}
 #else
 // The same where no byte of u is above 127.
-XCPU_INLINE Words add_quads(Words sum, Words u, Words s) {
+XCPU_INLINE Integers add_quads(Integers sum, Words u, Words s) {
   const __m512i pairs = _mm512_maddubs_epi16(u, s);
-  return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+  return sum + (Integers)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
 }
 
 // sum + the products of four signed bytes in each lane.
-XCPU_INLINE Words add_signed_quads(Words sum, Words a, Words b) {
+XCPU_INLINE Integers add_signed_quads(Integers sum, Words a, Words b) {
   const auto even = [](Words w) { return _mm512_srai_epi16(_mm512_slli_epi16(w, 8), 8); };
   const auto odd = [](Words w) { return _mm512_srai_epi16(w, 8); };
-  const Words products =
-      _mm512_add_epi32(_mm512_madd_epi16(even(a), even(b)), _mm512_madd_epi16(odd(a), odd(b)));
-  return _mm512_add_epi32(sum, products);
+  return sum + (Integers)_mm512_madd_epi16(even(a), even(b)) + (Integers)_mm512_madd_epi16(odd(a), odd(b));
 }
 #endif
 

@@ -3,6 +3,7 @@
 
 namespace xcpu::XCPU_ISA {
 
+constexpr int kRegisters = 16;
 constexpr int kLanes = 8;
 
 struct Floats {
@@ -11,6 +12,7 @@ struct Floats {
 struct Words {
   std::uint32_t lane[kLanes];
 };
+using Integers = Words;
 using Mask = int;  // how many of the first lanes
 
 // Each lane of the result is function(lane).
@@ -91,7 +93,8 @@ XCPU_INLINE Words fill_word(std::uint32_t word) {
 }
 XCPU_INLINE Floats as_floats(Words words) { return __builtin_bit_cast(Floats, words); }
 XCPU_INLINE Words as_words(Floats values) { return __builtin_bit_cast(Words, values); }
-XCPU_INLINE Floats to_floats(Words a) {
+XCPU_INLINE Integers as_integers(Words words) { return words; }
+XCPU_INLINE Floats to_floats(Integers a) {
   return each<Floats>([&](int i) { return static_cast<float>(static_cast<std::int32_t>(a.lane[i])); });
 }
 // To the nearest, ties to even, of sizes up to 2^22.
@@ -153,6 +156,9 @@ XCPU_INLINE float largest(Floats a) {
   return found;
 }
 
+XCPU_INLINE Integers add_integers(Integers a, Integers b) {
+  return each<Integers>([&](int i) { return a.lane[i] + b.lane[i]; });
+}
 XCPU_INLINE Words add_words(Words a, Words b) {
   return each<Words>([&](int i) { return a.lane[i] + b.lane[i]; });
 }
@@ -192,7 +198,7 @@ XCPU_INLINE std::int32_t byte_of(std::uint32_t word, int byte) {
   return static_cast<std::int8_t>(word >> (8 * byte));
 }
 // sum + the products of four signed bytes in each lane.
-XCPU_INLINE Words add_signed_quads(Words sum, Words a, Words b) {
+XCPU_INLINE Integers add_signed_quads(Integers sum, Words a, Words b) {
   return each<Words>([&](int i) {
     std::int32_t products = 0;
     for (int byte = 0; byte < 4; ++byte) products += byte_of(a.lane[i], byte) * byte_of(b.lane[i], byte);
@@ -200,6 +206,6 @@ XCPU_INLINE Words add_signed_quads(Words sum, Words a, Words b) {
   });
 }
 // The same where no byte of u is above 127.
-XCPU_INLINE Words add_quads(Words sum, Words u, Words s) { return add_signed_quads(sum, u, s); }
+XCPU_INLINE Integers add_quads(Integers sum, Words u, Words s) { return add_signed_quads(sum, u, s); }
 
 }  // namespace xcpu::XCPU_ISA
