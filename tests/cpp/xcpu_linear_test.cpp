@@ -185,6 +185,83 @@ TEST_P(XcpuLinear, of_no_rows_does_nothing) {
   EXPECT_EQ(product.out.at(0, 3), 42);
 }
 
+// One input and a weight of one: what is left is the activation.
+TEST(XcpuActivation, is_within_a_few_units_of_the_last_place_everywhere) {
+  std::vector<double> inputs;
+  for (double x = -110; x <= 110; x += 0.013) inputs.push_back(static_cast<float>(x));
+  for (double x = 1e-30; x < 1e30; x *= 7)
+    inputs.insert(inputs.end(), {static_cast<float>(x), -static_cast<float>(x)});
+  Random random;
+  Rows one(random, 1, 1, 1, XCPU_F32);
+  one.set(0, 0, 1);
+  const auto rows = static_cast<std::int64_t>(inputs.size());
+  Rows x(random, rows, 1, 1, XCPU_F32);
+  Rows out(random, rows, 1, 1, XCPU_F32);
+  for (std::int64_t i = 0; i < rows; ++i) x.set(i, 0, inputs[static_cast<std::size_t>(i)]);
+  for (const std::string& isa : instruction_sets()) {
+    ASSERT_EQ(xcpu_use_isa(isa.c_str()), nullptr);
+    for (const xcpu_activation activation : {XCPU_RELU, XCPU_GELU, XCPU_GELU_TANH, XCPU_SILU}) {
+      xcpu_linear_args args{};
+      args.rows = rows;
+      args.x = x.get();
+      args.weight = {one.get().data, XCPU_W_F32, 0, 0, 1, 1};
+      args.activation = activation;
+      args.out = out.get();
+      const Scratch scratch(xcpu_linear_scratch(&args));
+      ASSERT_STREQ(xcpu_linear(&args, scratch.data(), nullptr), nullptr);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const double expected = activated(activation, inputs[static_cast<std::size_t>(i)]);
+        // Where the result is tiny, so is the exponential in it, whose argument is rounded; below 3e-37 one
+        // overflows, as PyTorch's does.
+        const double argument = std::min(100.0, std::fabs(inputs[static_cast<std::size_t>(i)]));
+        const double relative = 1e-6 + 0x1p-23 * argument * argument;
+        ASSERT_NEAR(out.at(i, 0), expected, relative * std::fabs(expected) + 3e-37)
+            << isa << " activation " << activation << " of " << inputs[static_cast<std::size_t>(i)];
+      }
+    }
+  }
+  xcpu_use_isa(nullptr);
+}
+
+TEST(XcpuActivation, of_what_is_no_number_is_pytorchs) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  struct Expected {
+    xcpu_activation activation;
+    double of_infinity, of_minus_infinity;
+  };
+  Random random;
+  Rows one(random, 1, 1, 1, XCPU_F32);
+  one.set(0, 0, 1);
+  Rows x(random, 3, 1, 1, XCPU_F32);
+  Rows out(random, 3, 1, 1, XCPU_F32);
+  x.set(0, 0, INFINITY);
+  x.set(1, 0, -INFINITY);
+  x.set(2, 0, nan);
+  for (const std::string& isa : instruction_sets()) {
+    SCOPED_TRACE(isa);
+    ASSERT_EQ(xcpu_use_isa(isa.c_str()), nullptr);
+    for (const Expected& expected : {Expected{XCPU_RELU, INFINITY, 0}, Expected{XCPU_GELU, INFINITY, nan},
+                                     Expected{XCPU_SILU, INFINITY, nan}}) {
+      xcpu_linear_args args{};
+      args.rows = 3;
+      args.x = x.get();
+      args.weight = {one.get().data, XCPU_W_F32, 0, 0, 1, 1};
+      args.activation = expected.activation;
+      args.out = out.get();
+      const Scratch scratch(xcpu_linear_scratch(&args));
+      ASSERT_STREQ(xcpu_linear(&args, scratch.data(), nullptr), nullptr);
+      EXPECT_EQ(out.at(0, 0), expected.of_infinity);
+      if (std::isnan(expected.of_minus_infinity)) {
+        EXPECT_TRUE(std::isnan(out.at(1, 0)));
+      } else {
+        EXPECT_EQ(out.at(1, 0), expected.of_minus_infinity);
+      }
+      EXPECT_TRUE(std::isnan(out.at(2, 0)));
+    }
+  }
+  xcpu_use_isa(nullptr);
+}
+
 TEST(XcpuLinearRefusal, names_the_argument) {
   Random random(9);
   Product product(random, kForms[0], 2, 20, 128);

@@ -1,6 +1,6 @@
 // Threads of the kernels of xcpu: shares of work, and the barrier between phases.
 
-#include "../../devices/xcpu/kernels/team.h"
+#include "team.h"
 
 #include <gtest/gtest.h>
 

@@ -5,13 +5,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "xcpu/xcpu.h"
@@ -92,7 +95,11 @@ class Guarded {
     ::mprotect(end, page, PROT_NONE);
     data_ = end - bytes;
   }
-  ~Guarded() { ::munmap(begin_, mapped_); }
+  ~Guarded() {
+    if (begin_ != nullptr) ::munmap(begin_, mapped_);
+  }
+  Guarded(Guarded&& other) noexcept
+      : begin_(std::exchange(other.begin_, nullptr)), mapped_(other.mapped_), data_(other.data_) {}
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
 
