@@ -93,6 +93,13 @@ struct Sums {
   }
 };
 
+// A row that is read as it lies may be of bf16, and begin between two words.
+XCPU_INLINE std::uint32_t word_at(const std::uint32_t* words, int index) {
+  std::uint32_t word;
+  __builtin_memcpy(&word, reinterpret_cast<const char*>(words) + index * 4, sizeof word);
+  return word;
+}
+
 template <class Form, int kRows, int kPart>
 XCPU_INLINE void add_part(Sums<Form, kRows>& sums, const std::uint32_t* input,
                           const Words (&words)[kVectors]) {
@@ -101,7 +108,7 @@ XCPU_INLINE void add_part(Sums<Form, kRows>& sums, const std::uint32_t* input,
   for (int v = 0; v < kVectors; ++v) weights[v] = Form::template part<kPart>(words[v]);
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
-    const Words broadcast = fill_word(input[r * Form::kParts + kPart]);
+    const Words broadcast = fill_word(word_at(input, r * Form::kParts + kPart));
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sums.of[r][v] = Form::multiply(sums.of[r][v], broadcast, weights[v]);
   }
