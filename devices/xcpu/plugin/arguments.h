@@ -1,0 +1,54 @@
+#pragma once
+// Arguments of an operator as the functions of xcpu.h take them. What does not fit is refused in one sentence
+// that names the argument. Everything here lives as long as the call whose arguments it describes.
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "torchplug/plug.hpp"
+#include "xcpu/xcpu.h"
+
+namespace xcpu::plugin {
+
+// Throws what the operator raises.
+[[noreturn]] void refuse(const std::string& why);
+
+// Throws what a function of xcpu.h has refused, if it has.
+void check(const char* fault);
+
+// PyTorch's threads, for the functions of xcpu.h.
+const xcpu_team* team();
+
+// "float32 [2, 3]"
+std::string look_of(const plug::Tensor& tensor);
+std::string text_of(plug::Ints sizes);
+
+// float32, bfloat16 or float16.
+xcpu_dtype dtype_of(const plug::Tensor& tensor, const char* name);
+
+// A tensor whose dtype and sizes must be these; -1 is any size.
+void expect_sizes(const plug::Tensor& tensor, const char* name, std::initializer_list<std::int64_t> sizes);
+void expect_sizes(const plug::Tensor& tensor, const char* name, plug::Ints sizes);
+
+// The rows of a tensor [..., columns]. One whose rows do not lie at equal distances is copied.
+struct Rows {
+  xcpu_rows rows;
+  std::int64_t count;
+  std::int64_t columns;
+};
+Rows rows_of(const plug::Call& call, const plug::Tensor& tensor, const char* name);
+xcpu_rows rows_of(const plug::Call& call, const std::optional<plug::Tensor>& tensor, const char* name);
+
+// A matrix of any strides.
+xcpu_matrix matrix_of(const plug::Tensor& tensor, const char* name);
+
+// A weight that xcpu::pack has made.
+xcpu_packed packed_of(const plug::Tensor& tensor, const char* name);
+
+// The place of a word in a list of them.
+std::int32_t word_of(std::string_view word, const char* name, std::initializer_list<const char*> words);
+
+}  // namespace xcpu::plugin
