@@ -1,0 +1,136 @@
+"""A call of every operator, for tests of what holds of all of them, and for the table in docs/xcpu.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+xcpu = torch.ops.xcpu
+
+
+@dataclass
+class Weight:
+    """An argument that is a packed weight, of any kind."""
+
+    n: int
+    k: int
+    is_pair: bool = False
+
+    def packed(self, kind: str) -> torch.Tensor:
+        generator = torch.Generator().manual_seed(self.n)
+        group = 32 if kind == "int4" else 0
+        first, second = torch.randn(2, self.n, self.k, generator=generator)
+        if self.is_pair:
+            return xcpu.pack_pair(first, second, kind, group)
+        return xcpu.pack(first, kind, group)
+
+
+@dataclass
+class Sample:
+    """A call by the names of its arguments."""
+
+    name: str
+    arguments: dict[str, Any]
+    differentiable: tuple[str, ...] = ()
+    """The arguments that have gradients."""
+    kind: str = "int8"
+    """That of the packed weights."""
+    results: int = field(default=1)
+
+    @property
+    def operator(self):
+        return getattr(xcpu, self.name).default
+
+    def values(self) -> dict[str, Any]:
+        """The arguments of one call; tensors are new ones."""
+        return {name: self.value(argument) for name, argument in self.arguments.items()}
+
+    def value(self, argument):
+        if isinstance(argument, Weight):
+            return argument.packed(self.kind)
+        if isinstance(argument, torch.Tensor):
+            return argument.clone()
+        return argument
+
+    def __call__(self):
+        return self.operator(**self.values())
+
+    def __str__(self):
+        words = [value for value in self.arguments.values() if isinstance(value, str)]
+        return "-".join([self.name, self.kind, *words])
+
+
+def randn(*sizes):
+    generator = torch.Generator().manual_seed(sum(sizes))
+    return torch.randn(sizes, generator=generator)
+
+
+def linear_samples():
+    x = randn(2, 3, 64)
+    everything = {
+        "x": x,
+        "weight": Weight(40, 64),
+        "bias": randn(40),
+        "mul": randn(2, 3, 40),
+        "residual": randn(2, 3, 40) + 1,
+    }
+    differentiable = ("x", "bias", "mul", "residual")
+    for kind in ("fp32", "bf16", "int8", "int4"):
+        yield Sample("linear", {"x": x, "weight": Weight(40, 64)}, ("x",), kind)
+    for activation in ("none", "relu", "gelu", "gelu_tanh", "silu"):
+        arguments = {**everything, "activation": activation}
+        yield Sample("linear", arguments, differentiable, "fp32")
+    yield Sample("linear", {**everything, "precision": "bf16"}, differentiable, "int4")
+    yield Sample(
+        "linear_grad",
+        {
+            "grad": randn(2, 3, 40),
+            "x": x,
+            "weight": Weight(40, 64),
+            "bias": randn(40),
+            "mul": randn(2, 3, 40),
+            "activation": "silu",
+            "precision": "int8",
+        },
+    )
+    yield Sample(
+        "gate_up",
+        {
+            "x": x,
+            "weight": Weight(40, 64, is_pair=True),
+            "bias": randn(80),
+            "residual": randn(2, 3, 40),
+        },
+    )
+    for is_pair in (False, True):
+        yield Sample(
+            "mlp",
+            {
+                "x": x,
+                "up": Weight(96, 64, is_pair),
+                "down": Weight(40, 96),
+                "up_bias": randn(192 if is_pair else 96),
+                "down_bias": randn(40),
+                "residual": randn(2, 3, 40),
+            },
+        )
+
+
+def packing_samples():
+    for kind, group in (("fp32", 0), ("bf16", 0), ("int8", 0), ("int4", 32)):
+        options = {"kind": kind, "group": group}
+        yield Sample("pack", {"weight": randn(5, 64), **options})
+        yield Sample("pack_pair", {"gate": randn(5, 64), "up": randn(5, 64), **options})
+        yield Sample("unpack", {"packed": Weight(5, 64)}, kind=kind)
+        yield Sample("unpack", {"packed": Weight(5, 64, is_pair=True)}, kind=kind)
+
+
+SAMPLES = [*packing_samples(), *linear_samples()]
+
+
+def operators() -> list[str]:
+    """The names of all operators there are."""
+    names = torch._C._dispatch_get_all_op_names()
+    return sorted({name.split("::")[1] for name in names if name.startswith("xcpu::")})
