@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch._dynamo.testing import CompileCounterWithBackend
 from helpers import assert_equal, assert_same
 from modules import Mlp
+from torch._dynamo.testing import CompileCounterWithBackend
 from weights import KINDS, xcpu
 
 

@@ -75,7 +75,7 @@ def test_the_argument_is_named(call, words):
     ],
 )
 def test_other_layouts_are_refused(call):
-    with pytest.raises((RuntimeError, NotImplementedError), match="xcpu::.*[Ss]parse"):
+    with pytest.raises((RuntimeError, NotImplementedError), match=r"xcpu::.*[Ss]parse"):
         call()
 
 

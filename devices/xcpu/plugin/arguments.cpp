@@ -10,10 +10,10 @@ struct NamedDtype {
   plug_dtype dtype;
   const char* name;
 };
-constexpr NamedDtype kNames[] = {
-    {PLUG_F32, "float32"}, {PLUG_BF16, "bfloat16"}, {PLUG_F16, "float16"},  {PLUG_F64, "float64"},
-    {PLUG_I8, "int8"},     {PLUG_I16, "int16"},     {PLUG_I32, "int32"},    {PLUG_I64, "int64"},
-    {PLUG_U8, "uint8"},    {PLUG_BOOL, "bool"},     {PLUG_C64, "complex64"}};
+constexpr NamedDtype kNames[] = {{PLUG_F32, "float32"}, {PLUG_BF16, "bfloat16"}, {PLUG_F16, "float16"},
+                                 {PLUG_F64, "float64"}, {PLUG_I8, "int8"},       {PLUG_I16, "int16"},
+                                 {PLUG_I32, "int32"},   {PLUG_I64, "int64"},     {PLUG_U8, "uint8"},
+                                 {PLUG_BOOL, "bool"},   {PLUG_C64, "complex64"}};
 
 const char* name_of(plug_dtype dtype) {
   for (const NamedDtype& named : kNames) {
@@ -126,8 +126,8 @@ xcpu_dtype dtype_of(const plug::Tensor& tensor, const char* name) {
 
 void expect_sizes(const plug::Tensor& tensor, const char* name, plug::Ints sizes) {
   if (are_equal(tensor.sizes(), sizes)) return;
-  refuse(std::string(name) + " has the sizes " + text_of(tensor.sizes()) + "; with the other arguments it is " +
-         text_of(sizes));
+  refuse(std::string(name) + " has the sizes " + text_of(tensor.sizes()) +
+         "; with the other arguments it is " + text_of(sizes));
 }
 
 void expect_sizes(const plug::Tensor& tensor, const char* name, std::initializer_list<std::int64_t> sizes) {

@@ -39,7 +39,8 @@ void gate_up(plug::Call& call, plug::Tensor x, plug::Tensor weight, OptionalTens
 // linear(gate_up(x, up), down), or linear(linear(x, up), down) where `up` is no pair; + residual
 inline constexpr const char* kMlp =
     "xcpu::mlp(Tensor x, Tensor up, Tensor down, Tensor? up_bias=None, Tensor? down_bias=None, *, "
-    "str activation=\"silu\", Tensor? residual=None, str precision=\"int8\", ScalarType? dtype=None) -> Tensor";
+    "str activation=\"silu\", Tensor? residual=None, str precision=\"int8\", ScalarType? dtype=None) -> "
+    "Tensor";
 void mlp(plug::Call& call, plug::Tensor x, plug::Tensor up, plug::Tensor down, OptionalTensor up_bias,
          OptionalTensor down_bias, std::string_view activation, OptionalTensor residual,
          std::string_view precision, OptionalDtype dtype, plug::Out out);

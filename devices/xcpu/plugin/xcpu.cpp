@@ -1,5 +1,6 @@
-// The xcpu plugin: operators of transformers on the CPU, for ordinary CPU tensors and for a device of its own.
-// The kernels are those of xcpu.h; this folder is what they are to PyTorch: schemas, shapes, gradients, checks.
+// The xcpu plugin: operators of transformers on the CPU, for ordinary CPU tensors and for a device of its
+// own. The kernels are those of xcpu.h; this folder is what they are to PyTorch: schemas, shapes, gradients,
+// checks.
 
 #include "device.h"
 #include "operators.h"
