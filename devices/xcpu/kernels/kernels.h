@@ -13,6 +13,9 @@ namespace xcpu {
 constexpr int kPanelColumns = 32;
 constexpr int kHalfColumns = 16;
 
+// The longest vector of a head.
+constexpr int kMostHeadDim = 512;
+
 // One call of linear, prepared.
 struct Linear {
   std::int64_t rows, k;
@@ -51,9 +54,26 @@ struct LinearKernels {
   void (*compute)(const Linear& linear, const LinearPart& part);
 };
 
+// Of rows from row_begin to row_end, or columns. `statistics` is a mean and a scale of each row.
+struct NormKernels {
+  void (*forward)(const xcpu_norm_args& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*statistics)(const xcpu_norm_backward_args& args, float* statistics, std::int64_t row_begin,
+                     std::int64_t row_end);
+  void (*backward_rows)(const xcpu_norm_backward_args& args, const float* statistics, std::int64_t row_begin,
+                        std::int64_t row_end);
+  void (*backward_columns)(const xcpu_norm_backward_args& args, const float* statistics,
+                           std::int64_t column_begin, std::int64_t column_end);
+};
+
+struct RotaryKernels {
+  void (*rotate)(const xcpu_rotary_args& args, std::int64_t token_begin, std::int64_t token_end);
+};
+
 struct Kernels {
   const char* name;
   const LinearKernels* linear;  // by LinearForm
+  const NormKernels* norm;
+  const RotaryKernels* rotary;
 };
 
 // Those in use; null: what TORCHPLUG_XCPU_ISA asks for cannot be had, and `isa_error()` says why.

@@ -152,6 +152,98 @@ typedef struct xcpu_mlp_args {
 int64_t xcpu_mlp_scratch(const xcpu_mlp_args* args);
 const char* xcpu_mlp(const xcpu_mlp_args* args, void* scratch, const xcpu_team* team);
 
+/* ------------------------------------ norms ------------------------------------ */
+
+typedef enum xcpu_norm_form {
+  XCPU_RMS_NORM = 0,
+  XCPU_RMS_NORM_PLUS_ONE = 1, /* multiplies by 1 + weight */
+  XCPU_LAYER_NORM = 2
+} xcpu_norm_form;
+
+/* sum = x + residual; out = (sum - mean) * scale * weight + bias, row by row. Of an RMS norm the mean is
+** 0; scale is 1 / sqrt(mean of (sum - mean)^2 + epsilon). Where `sum` is given, it is normalised as it
+** is written there. residual, weight, bias and sum may be absent. out and sum may be x or residual, with
+** the same dtype and stride; otherwise results overlap nothing. */
+typedef struct xcpu_norm_args {
+  xcpu_norm_form form;
+  float epsilon;
+  int64_t rows;
+  int64_t columns;
+  xcpu_rows x;
+  xcpu_rows residual;
+  xcpu_rows weight; /* one row */
+  xcpu_rows bias;   /* one row */
+  xcpu_rows sum;
+  xcpu_rows out;
+  float* mean;  /* of each row; NULL: not wanted */
+  float* scale; /* of each row; NULL: not wanted */
+} xcpu_norm_args;
+
+const char* xcpu_norm(const xcpu_norm_args* args, const xcpu_team* team);
+
+/* From the gradient of out, and of sum where there is one, to those of x (which is the residual's too),
+** weight and bias, of which any may be absent. x is what was normalised. */
+typedef struct xcpu_norm_backward_args {
+  xcpu_norm_form form;
+  float epsilon;
+  int64_t rows;
+  int64_t columns;
+  xcpu_rows grad;
+  xcpu_rows grad_sum;
+  xcpu_rows x;
+  xcpu_rows weight;
+  const float* mean;  /* the forward's; NULL: computed again */
+  const float* scale; /* the forward's; NULL: computed again */
+  xcpu_rows grad_x;
+  xcpu_rows grad_weight;
+  xcpu_rows grad_bias;
+} xcpu_norm_backward_args;
+
+int64_t xcpu_norm_backward_scratch(const xcpu_norm_backward_args* args);
+const char* xcpu_norm_backward(const xcpu_norm_backward_args* args, void* scratch, const xcpu_team* team);
+
+/* -------------------------------- rotary embedding ------------------------------ */
+
+/* A vector of contiguous elements for each token and head; strides are in elements. data NULL: absent. */
+typedef struct xcpu_heads {
+  void* data;
+  xcpu_dtype dtype;
+  int64_t token_stride;
+  int64_t head_stride;
+} xcpu_heads;
+
+typedef enum xcpu_rotary_form {
+  XCPU_ROTARY_HALVES = 0,     /* element i turns with element i + rotary_dim / 2 (neox) */
+  XCPU_ROTARY_INTERLEAVED = 1 /* element 2 i with element 2 i + 1 */
+} xcpu_rotary_form;
+
+/* By which angles vectors turn: row p of cos and sin, rotary_dim / 2 elements, is that of position p. */
+typedef struct xcpu_rotary {
+  xcpu_rotary_form form;
+  int32_t rotary_dim; /* even; elements from there on stay as they are */
+  int32_t inverse;    /* 1: back, which is the gradient; otherwise 0 */
+  int64_t table_rows; /* of cos and sin */
+  xcpu_rows cos;
+  xcpu_rows sin;
+  const int64_t* positions; /* of each token; NULL: its index */
+} xcpu_rotary;
+
+/* Turns q and k, either of which may be absent; the results may be in the same place, with the same
+** dtype and strides. */
+typedef struct xcpu_rotary_args {
+  xcpu_rotary rotary;
+  int64_t tokens;
+  int32_t head_dim;
+  int32_t q_heads;
+  int32_t k_heads;
+  xcpu_heads q;
+  xcpu_heads k;
+  xcpu_heads q_out;
+  xcpu_heads k_out;
+} xcpu_rotary_args;
+
+const char* xcpu_rotate(const xcpu_rotary_args* args, const xcpu_team* team);
+
 #ifdef __cplusplus
 }
 #endif

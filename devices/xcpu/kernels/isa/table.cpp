@@ -2,6 +2,8 @@
 
 #include "kernels.h"
 #include "linear.h"
+#include "norm.h"
+#include "rotary.h"
 
 #define XCPU_TEXT(name) #name
 #define XCPU_NAME(name) XCPU_TEXT(name)
@@ -9,6 +11,6 @@
 namespace xcpu::XCPU_ISA {
 
 extern const Kernels kKernels;
-const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels};
+const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels, &kNormKernels, &kRotaryKernels};
 
 }  // namespace xcpu::XCPU_ISA

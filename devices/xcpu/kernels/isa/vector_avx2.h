@@ -79,6 +79,8 @@ XCPU_INLINE Floats square_root(Floats a) { return _mm256_sqrt_ps(a); }
 XCPU_INLINE Floats select_less(Floats a, Floats b, Floats yes, Floats no) {
   return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
 }
+// Lanes 0 and 1 in each other's place, 2 and 3, and so on.
+XCPU_INLINE Floats swap_neighbours(Floats a) { return _mm256_permute_ps(a, 0xB1); }
 XCPU_INLINE float sum(Floats a) {
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));

@@ -63,6 +63,8 @@ XCPU_INLINE Floats square_root(Floats a) { return _mm512_sqrt_ps(a); }
 XCPU_INLINE Floats select_less(Floats a, Floats b, Floats yes, Floats no) {
   return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
 }
+// Lanes 0 and 1 in each other's place, 2 and 3, and so on.
+XCPU_INLINE Floats swap_neighbours(Floats a) { return _mm512_permute_ps(a, 0xB1); }
 XCPU_INLINE float sum(Floats a) { return _mm512_reduce_add_ps(a); }
 XCPU_INLINE float largest(Floats a) { return _mm512_reduce_max_ps(a); }
 

@@ -145,6 +145,10 @@ XCPU_INLINE Floats square_root(Floats a) {
 XCPU_INLINE Floats select_less(Floats a, Floats b, Floats yes, Floats no) {
   return each<Floats>([&](int i) { return a.lane[i] < b.lane[i] ? yes.lane[i] : no.lane[i]; });
 }
+// Lanes 0 and 1 in each other's place, 2 and 3, and so on.
+XCPU_INLINE Floats swap_neighbours(Floats a) {
+  return each<Floats>([&](int i) { return a.lane[i ^ 1]; });
+}
 XCPU_INLINE float sum(Floats a) {
   float total = 0;
   for (const float value : a.lane) total += value;
