@@ -17,7 +17,7 @@ constexpr int kVectors = kPanelColumns / kLanes;
 constexpr int kMostRows = 14;
 constexpr int kMostInt4Rows = 12;
 #elif defined(__AVX2__)
-constexpr int kMostRows = 3;
+constexpr int kMostRows = 2;
 constexpr int kMostInt4Rows = 2;
 #else
 constexpr int kMostRows = 2;
