@@ -57,9 +57,13 @@ class Sample:
     def __call__(self):
         return self.operator(**self.values())
 
+    def has_weight(self):
+        return any(isinstance(value, Weight) for value in self.arguments.values())
+
     def __str__(self):
         words = [value for value in self.arguments.values() if isinstance(value, str)]
-        return "-".join([self.name, self.kind, *words])
+        words += [name for name, value in self.arguments.items() if value is True]
+        return "-".join([self.name, *([self.kind] if self.has_weight() else []), *words])
 
 
 def randn(*sizes):
@@ -127,7 +131,39 @@ def packing_samples():
         yield Sample("unpack", {"packed": Weight(5, 64, is_pair=True)}, kind=kind)
 
 
-SAMPLES = [*packing_samples(), *linear_samples()]
+def norm_samples():
+    x, residual, weight, bias = randn(2, 3, 72), randn(2, 3, 72) * 2, randn(72), randn(72) * 3
+    for plus_one in (False, True):
+        scaled = {"weight": weight, "eps": 1e-6, "plus_one": plus_one}
+        yield Sample("rms_norm", {"x": x, **scaled}, ("x", "weight"))
+        given = ("x", "residual", "weight")
+        yield Sample("add_rms_norm", {"x": x, "residual": residual, **scaled}, given, results=2)
+        yield Sample("rms_norm_backward", {"grad": residual, "x": x, **scaled}, results=2)
+        sums = {"grad": residual, "grad_sum": bias + x, "sum": x}
+        yield Sample("add_rms_norm_backward", {**sums, **scaled}, results=3)
+    scaled = {"weight": weight, "bias": bias, "eps": 1e-5}
+    yield Sample("layer_norm", {"x": x, **scaled}, ("x", "weight", "bias"))
+    given = ("x", "residual", "weight", "bias")
+    yield Sample("add_layer_norm", {"x": x, "residual": residual, **scaled}, given, results=2)
+    yield Sample("layer_norm_backward", {"grad": residual, "x": x, **scaled}, results=3)
+    sums = {"grad": residual, "grad_sum": bias + x, "sum": x}
+    yield Sample("add_layer_norm_backward", {**sums, **scaled}, results=4)
+    yield Sample("rms_norm", {"x": x}, ("x",))
+    yield Sample("layer_norm", {"x": x}, ("x",))
+
+
+def rotary_samples():
+    angles = torch.outer(torch.arange(16.0), 10000 ** (-torch.arange(8) / 8))
+    table = {"cos": angles.cos(), "sin": angles.sin()}
+    q, k = randn(2, 5, 4, 16), randn(2, 5, 2, 16)
+    for name in ("rotary", "rotary_inverse"):
+        yield Sample(name, {"q": q, "k": k, **table}, ("q", "k"), results=2)
+        places = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+        options = {"positions": places, "interleaved": True}
+        yield Sample(name, {"q": q, "k": k, **table, **options}, ("q", "k"), results=2)
+
+
+SAMPLES = [*packing_samples(), *linear_samples(), *norm_samples(), *rotary_samples()]
 
 
 def operators() -> list[str]:

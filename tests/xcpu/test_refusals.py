@@ -8,6 +8,8 @@ x = torch.randn(3, 64)
 matrix = torch.randn(40, 64)
 weight = xcpu.pack(matrix, "int8")
 pair = xcpu.pack_pair(matrix, matrix, "int8")
+cos = torch.ones(5, 4)
+q = torch.randn(3, 2, 8)
 down = xcpu.pack(torch.randn(8, 40), "int8")
 
 
@@ -50,6 +52,20 @@ down = xcpu.pack(torch.randn(8, 40), "int8")
         (lambda: xcpu.pack(matrix[:0], "bf16"), r"weight has the sizes \[0, 64\].*matrix"),
         (lambda: xcpu.pack(matrix[:, :60], "int4"), "weight has 60 inputs.*group, 128"),
         (lambda: xcpu.pack_pair(matrix, matrix[:3], "bf16"), r"up has the sizes \[3, 64\]"),
+        (lambda: xcpu.rms_norm(x, matrix[0, :3]), r"weight has the sizes \[3\].*\[64\]"),
+        (lambda: xcpu.layer_norm(x, None, x), r"bias has the sizes \[3, 64\].*\[64\]"),
+        (lambda: xcpu.layer_norm(x.long()), "x is int64"),
+        (lambda: xcpu.add_rms_norm(x, x[:1]), r"residual has the sizes \[1, 64\].*\[3, 64\]"),
+        (lambda: xcpu.rotary(x, x, cos, cos), r"q has the sizes \[3, 64\].*heads, head_dim"),
+        (lambda: xcpu.rotary(q, q[:2], cos, cos), r"k is float32 \[2, 2, 8\].*q, float32"),
+        (lambda: xcpu.rotary(q, q[..., :6], cos, cos), r"k is float32 \[3, 2, 6\].*head_dim"),
+        (lambda: xcpu.rotary(q, q, x, x), r"cos has the sizes \[3, 64\].*head_dim, 8"),
+        (lambda: xcpu.rotary(q, q, cos, cos[:1]), r"sin has the sizes \[1, 4\]"),
+        (lambda: xcpu.rotary(q, q, cos[:2], cos[:2]), "cos has 2 positions, and q has 3 tokens"),
+        (lambda: xcpu.rotary(q, q, cos, cos, torch.arange(2)), r"positions has the sizes \[2\]"),
+        (lambda: xcpu.rotary(q, q, cos, cos, x[:, 0]), r"positions is float32 \[3\]; it is int64"),
+        (lambda: xcpu.rotary(q, q, cos, cos, torch.tensor([0, 9, 1])), "position.* 9"),
+        (lambda: xcpu.rotary(q, q, cos, cos, torch.tensor([0, -1, 1])), "position.* -1"),
         # Words and numbers.
         (lambda: xcpu.pack(matrix, "int5"), 'kind is "int5"; it is one of "fp32", "bf16"'),
         (lambda: xcpu.pack(matrix, "int4", 48), "group is 48; it is 32, 64 or 128"),

@@ -28,52 +28,6 @@ void run_on_host(void* /*context*/, void (*fn)(void*, std::int32_t, std::int32_t
   plug::host->team(plug::host, fn, argument);
 }
 
-// The distance of the rows of a tensor, if it is the same everywhere and a row is contiguous.
-std::optional<std::int64_t> row_stride(const plug::Tensor& tensor) {
-  const std::int32_t last = tensor.ndim() - 1;
-  const std::int64_t columns = tensor.size(last);
-  if (columns != 1 && tensor.stride(last) != 1) return std::nullopt;
-  std::int64_t stride = columns, next = 0;
-  bool is_first = true;
-  for (std::int32_t d = last - 1; d >= 0; --d) {
-    if (tensor.size(d) == 1) continue;
-    if (is_first) {
-      stride = tensor.stride(d);
-      is_first = false;
-    } else if (tensor.stride(d) != next) {
-      return std::nullopt;
-    }
-    next = tensor.stride(d) * tensor.size(d);
-  }
-  if (stride < columns) return std::nullopt;
-  return stride;
-}
-
-void* copy_contiguous(const plug::Call& call, const plug::Tensor& tensor) {
-  const auto bytes = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(tensor.dtype()));
-  const plug::Scratch<char> scratch(call, tensor.numel() * bytes);
-  std::array<std::int64_t, PLUG_LOOP_DIMS> strides{};
-  std::int64_t stride = 1;
-  for (std::int32_t d = tensor.ndim() - 1; d >= 0; --d) {
-    strides[static_cast<std::size_t>(d)] = stride;
-    stride *= tensor.size(d);
-  }
-  plug_tensor copy = tensor.raw();
-  copy.mem = scratch.mem();
-  copy.strides = strides.data();
-  const plug_tensor* both[] = {&copy, &tensor.raw()};
-  plug_loop loop;
-  plug::check(plug_loop_make(&loop, 2, both, 0));
-  call.team(loop.count, 1 << 15, [&](std::int64_t begin, std::int64_t end) {
-    plug_runs runs;
-    for (plug_runs_begin(&runs, &loop, begin, end); plug_runs_next(&runs) != 0;) {
-      plug_convert(runs.data[0], copy.dtype, runs.strides[0], runs.data[1], copy.dtype, runs.strides[1],
-                   runs.n);
-    }
-  });
-  return scratch.data();
-}
-
 std::optional<xcpu_kind> kind_of(plug_dtype dtype) {
   switch (dtype) {
     case PLUG_I32: return XCPU_W_F32;
@@ -134,6 +88,46 @@ void expect_sizes(const plug::Tensor& tensor, const char* name, std::initializer
   expect_sizes(tensor, name, plug::Ints(sizes.begin(), static_cast<std::int64_t>(sizes.size())));
 }
 
+std::optional<std::int64_t> common_stride(const plug::Tensor& tensor, std::int32_t dims) {
+  std::optional<std::int64_t> stride;
+  std::int64_t next = 0;
+  for (std::int32_t d = dims - 1; d >= 0; --d) {
+    if (tensor.size(d) == 1) continue;
+    if (!stride) {
+      stride = tensor.stride(d);
+    } else if (tensor.stride(d) != next) {
+      return std::nullopt;
+    }
+    next = tensor.stride(d) * tensor.size(d);
+  }
+  return stride.value_or(0);
+}
+
+void* copy_contiguous(const plug::Call& call, const plug::Tensor& tensor) {
+  const auto bytes = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(tensor.dtype()));
+  const plug::Scratch<char> scratch(call, tensor.numel() * bytes);
+  std::array<std::int64_t, PLUG_LOOP_DIMS> strides{};
+  std::int64_t stride = 1;
+  for (std::int32_t d = tensor.ndim() - 1; d >= 0; --d) {
+    strides[static_cast<std::size_t>(d)] = stride;
+    stride *= tensor.size(d);
+  }
+  plug_tensor copy = tensor.raw();
+  copy.mem = scratch.mem();
+  copy.strides = strides.data();
+  const plug_tensor* both[] = {&copy, &tensor.raw()};
+  plug_loop loop;
+  plug::check(plug_loop_make(&loop, 2, both, 0));
+  call.team(loop.count, 1 << 15, [&](std::int64_t begin, std::int64_t end) {
+    plug_runs runs;
+    for (plug_runs_begin(&runs, &loop, begin, end); plug_runs_next(&runs) != 0;) {
+      plug_convert(runs.data[0], copy.dtype, runs.strides[0], runs.data[1], copy.dtype, runs.strides[1],
+                   runs.n);
+    }
+  });
+  return scratch.data();
+}
+
 Rows rows_of(const plug::Call& call, const plug::Tensor& tensor, const char* name) {
   Rows found{};
   found.rows.dtype = dtype_of(tensor, name);
@@ -143,9 +137,11 @@ Rows rows_of(const plug::Call& call, const plug::Tensor& tensor, const char* nam
   for (std::int32_t d = 0; d + 1 < tensor.ndim(); ++d) found.count *= tensor.size(d);
   found.rows.stride = found.columns;
   if (tensor.numel() == 0) return found;
-  if (const auto stride = row_stride(tensor)) {
+  const auto stride = common_stride(tensor, tensor.ndim() - 1);
+  const bool is_dense = found.columns == 1 || tensor.stride(-1) == 1;
+  if (is_dense && stride && (found.count == 1 || *stride >= found.columns)) {
     found.rows.data = address_of(tensor);
-    found.rows.stride = *stride;
+    if (found.count > 1) found.rows.stride = *stride;
   } else {
     found.rows.data = copy_contiguous(call, tensor);
   }

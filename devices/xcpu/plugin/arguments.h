@@ -33,6 +33,12 @@ xcpu_dtype dtype_of(const plug::Tensor& tensor, const char* name);
 void expect_sizes(const plug::Tensor& tensor, const char* name, std::initializer_list<std::int64_t> sizes);
 void expect_sizes(const plug::Tensor& tensor, const char* name, plug::Ints sizes);
 
+// The stride that the first dims of a tensor have as one; 0 of a single place.
+std::optional<std::int64_t> common_stride(const plug::Tensor& tensor, std::int32_t dims);
+
+// A contiguous copy for the time of the call.
+void* copy_contiguous(const plug::Call& call, const plug::Tensor& tensor);
+
 // The rows of a tensor [..., columns]. One whose rows do not lie at equal distances is copied.
 struct Rows {
   xcpu_rows rows;

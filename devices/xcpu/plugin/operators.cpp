@@ -3,7 +3,9 @@
 #include <iterator>
 
 #include "linear.h"
+#include "norm.h"
 #include "packing.h"
+#include "rotary.h"
 #include "torchplug/plug.hpp"
 
 namespace xcpu::plugin {
@@ -31,6 +33,37 @@ constexpr plug::Kernel kList[] = {
     plug::kernel<&linear_grad>(kLinearGrad, kOwn).with_shapes("grad"),
     plug::kernel<&gate_up>(kGateUp, kOwn).with_shapes("[x[:-1], weight.0] dtype|x"),
     plug::kernel<&mlp>(kMlp, kOwn).with_shapes("[x[:-1], down.0] dtype|x"),
+
+    plug::kernel<&rms_norm>(kRmsNorm, kOwn)
+        .with_shapes("x")
+        .with_gradient("x, weight: xcpu::rms_norm_backward(grad, x, weight, eps, plus_one)"),
+    plug::kernel<&layer_norm>(kLayerNorm, kOwn)
+        .with_shapes("x")
+        .with_gradient("x, weight, bias: xcpu::layer_norm_backward(grad, x, weight, bias, eps)"),
+    plug::kernel<&add_rms_norm>(kAddRmsNorm, kOwn)
+        .with_shapes("x; residual")
+        .with_gradient("x, residual, weight: xcpu::add_rms_norm_backward(grads.0, grads.1, result.1, "
+                       "weight, eps, plus_one)"),
+    plug::kernel<&add_layer_norm>(kAddLayerNorm, kOwn)
+        .with_shapes("x; residual")
+        .with_gradient("x, residual, weight, bias: xcpu::add_layer_norm_backward(grads.0, grads.1, "
+                       "result.1, weight, bias, eps)"),
+    plug::kernel<&rms_norm_backward>(kRmsNormBackward, kOwn).with_shapes("x; [x.-1] weight|x"),
+    plug::kernel<&layer_norm_backward>(kLayerNormBackward, kOwn)
+        .with_shapes("x; [x.-1] weight|x; [x.-1] bias|x"),
+    plug::kernel<&add_rms_norm_backward>(kAddRmsNormBackward, kOwn)
+        .with_shapes("sum; sum; [sum.-1] weight|sum"),
+    plug::kernel<&add_layer_norm_backward>(kAddLayerNormBackward, kOwn)
+        .with_shapes("sum; sum; [sum.-1] weight|sum; [sum.-1] bias|sum"),
+
+    plug::kernel<&rotary>(kRotary, kOwn)
+        .with_shapes("q; k")
+        .with_gradient("q, k: xcpu::rotary_inverse(grads.0, grads.1, cos, sin, positions, "
+                       "interleaved=interleaved)"),
+    plug::kernel<&rotary_inverse>(kRotaryInverse, kOwn)
+        .with_shapes("q; k")
+        .with_gradient("q, k: xcpu::rotary(grads.0, grads.1, cos, sin, positions, "
+                       "interleaved=interleaved)"),
 };
 
 }  // namespace
