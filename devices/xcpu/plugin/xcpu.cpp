@@ -12,6 +12,7 @@ plug_status torchplug_plugin_v0(const plug_host* host, const plug_module** modul
       .abi_minor = PLUG_ABI_MINOR,
       .name = "xcpu",
       .version = "0.1",
+      .flags = PLUG_FORKS,  // it keeps no threads and no locks
       .runtime = &xcpu::plugin::kRuntime,
       .kernels = &xcpu::plugin::kKernels,
   };

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from interpreter import run
-from samples import SAMPLES
+from xcpu_samples import SAMPLES
 
 import torchplug
 
@@ -22,7 +22,7 @@ def test_plug_check_passes():
 def test_its_operators_give_there_what_they_give_on_the_cpu():
     code = """
 import torch
-from samples import SAMPLES
+from xcpu_samples import SAMPLES
 def to(device, value): return value.to(device) if isinstance(value, torch.Tensor) else value
 for sample in SAMPLES:
     values = sample.values()

@@ -4,7 +4,7 @@ import pytest
 import torch
 from helpers import assert_equal
 from interpreter import run
-from weights import packed, xcpu
+from xcpu_weights import packed, xcpu
 
 
 def test_results_do_not_depend_on_the_number_of_threads():
@@ -47,3 +47,29 @@ def test_several_threads_may_call_at_once():
     with ThreadPoolExecutor(4) as pool:
         for _ in range(20):
             assert_equal(list(pool.map(lambda x: xcpu.linear(x, weight), xs)), expected)
+
+
+FORKED = """
+import torch
+torch.set_num_threads(2)
+torch.randn(1 << 20).exp_()
+xcpu = torch.ops.xcpu
+weight = xcpu.pack(torch.randn(300, 256), "int8")
+xs = torch.randn(4, 70, 256)
+expected = xcpu.linear(xs, weight)
+
+class Projected(torch.utils.data.Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, i):
+        torch.set_num_threads(2)
+        return xcpu.linear(xs[i], weight)
+
+loader = torch.utils.data.DataLoader(Projected(), num_workers=2, multiprocessing_context="fork")
+print(torch.equal(torch.cat(list(loader)), expected), torch.equal(xcpu.linear(xs, weight), expected))
+"""
+
+
+@pytest.mark.parametrize("choice", ["none", "sim"])
+def test_a_forked_process_may_call_them(choice):
+    """A worker of a DataLoader, after PyTorch's threads, which it has no more, were used in the parent."""
+    assert run(FORKED, choice)[0] == "True True"

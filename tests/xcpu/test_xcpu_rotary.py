@@ -3,7 +3,7 @@
 import pytest
 import torch
 from helpers import assert_equal, assert_same
-from weights import DTYPES, assert_within, xcpu
+from xcpu_weights import DTYPES, assert_within, xcpu
 
 
 def table(positions, elements):

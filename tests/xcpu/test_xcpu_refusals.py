@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from weights import xcpu
+from xcpu_weights import xcpu
 
 x = torch.randn(3, 64)
 matrix = torch.randn(40, 64)

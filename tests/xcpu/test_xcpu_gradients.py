@@ -3,8 +3,8 @@
 import pytest
 import torch
 from helpers import assert_same
-from samples import SAMPLES, Sample, Weight, randn
-from weights import ACTIVATIONS, KINDS, near_bf16, packed, packed_pair, xcpu
+from xcpu_samples import SAMPLES, Sample, Weight, randn
+from xcpu_weights import ACTIVATIONS, KINDS, near_bf16, packed, packed_pair, xcpu
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

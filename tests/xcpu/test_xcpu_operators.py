@@ -3,7 +3,7 @@
 import pytest
 import torch
 from helpers import assert_equal, assert_same
-from samples import SAMPLES, operators
+from xcpu_samples import SAMPLES, operators
 
 every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from helpers import assert_equal, assert_same
 from torch.nn import functional
-from weights import DTYPES, assert_within, xcpu
+from xcpu_weights import DTYPES, assert_within, xcpu
 
 
 def rms(x, weight, eps, plus_one=False):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from weights import (
+from xcpu_weights import (
     ACTIVATIONS,
     DTYPES,
     KINDS,

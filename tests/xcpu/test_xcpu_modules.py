@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 from helpers import assert_equal, assert_same
-from modules import Mlp
 from torch._dynamo.testing import CompileCounterWithBackend
-from weights import KINDS, xcpu
+from xcpu_modules import Mlp
+from xcpu_weights import KINDS, xcpu
 
 
 @pytest.fixture(params=KINDS)

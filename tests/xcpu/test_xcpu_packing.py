@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from weights import DTYPES, KINDS, xcpu
+from xcpu_weights import DTYPES, KINDS, xcpu
 
 ELEMENTS = {"fp32": torch.int32, "bf16": torch.int16, "int8": torch.int8, "int4": torch.uint8}
 
