@@ -42,11 +42,11 @@ class Threads {
   std::unique_ptr<State> state_;
 };
 
-// Bytes a second.
-double read_bandwidth(const Threads& threads, const Memory& memory);
+// Bytes a second, of the fastest of the memory's parts of so many bytes.
+double read_bandwidth(const Threads& threads, const Memory& memory, std::int64_t part);
 
-// Products of bf16 and of int8 a second, a multiplication and an addition each; 0 where there is no
-// instruction.
+// The fastest of some tries. Products of bf16 and of int8 a second, a multiplication and an addition each; 0
+// where there is no instruction.
 struct Peak {
   double bf16, int8;
 };

@@ -23,7 +23,8 @@
 extern "C" {
 #endif
 
-typedef enum xcpu_dtype { XCPU_F32 = 0, XCPU_BF16 = 1, XCPU_F16 = 2 } xcpu_dtype;
+typedef int32_t xcpu_dtype;
+enum { XCPU_F32 = 0, XCPU_BF16 = 1, XCPU_F16 = 2 };
 
 /* ---------------------------------- threads ----------------------------------- */
 
@@ -59,7 +60,8 @@ const char* xcpu_use_isa(const char* name);
 ** A pair is two matrices of N outputs each for act(x A') * (x B'), interleaved: [N, 2, D], and for
 ** int4 [N, K / group, 2 * (group / 2 + 2)]. int8 is symmetric, one scale an output; int4 is
 ** symmetric, one bf16 scale for each group of 32, 64 or 128 inputs. */
-typedef enum xcpu_kind { XCPU_W_F32 = 0, XCPU_W_BF16 = 1, XCPU_W_INT8 = 2, XCPU_W_INT4 = 3 } xcpu_kind;
+typedef int32_t xcpu_kind;
+enum { XCPU_W_F32 = 0, XCPU_W_BF16 = 1, XCPU_W_INT8 = 2, XCPU_W_INT4 = 3 };
 
 typedef struct xcpu_packed {
   const void* data; /* 64-byte aligned is fastest; any address works */
@@ -103,20 +105,22 @@ typedef struct xcpu_rows {
   int64_t stride;
 } xcpu_rows;
 
-typedef enum xcpu_activation {
+typedef int32_t xcpu_activation;
+enum {
   XCPU_IDENTITY = 0,
   XCPU_RELU = 1,
   XCPU_GELU = 2,      /* by the error function */
   XCPU_GELU_TANH = 3, /* by its approximation */
   XCPU_SILU = 4
-} xcpu_activation;
+};
 
 /* What the input of int4 weights is rounded to. Of the other kinds it is the kind's: fp32 stays,
 ** bf16 is rounded to bf16, int8 is quantised row by row. */
-typedef enum xcpu_precision {
+typedef int32_t xcpu_precision;
+enum {
   XCPU_INPUT_INT8 = 0, /* quantised in the groups of the weights */
   XCPU_INPUT_BF16 = 1
-} xcpu_precision;
+};
 
 /* out = act(x W' + bias) * mul + residual, with a pair act(x A' + a) * (x B' + b) * mul + residual,
 ** where bias is a, then b. bias, mul and residual may be absent. out may be residual or mul, with

@@ -9,22 +9,14 @@
 namespace xcpu::XCPU_ISA {
 namespace {
 
-// As many rows as there are registers for their sums.
-#if defined(__AVX512F__)
-constexpr int kRows = 14;
-constexpr int kInt4Rows = 12;
-#elif defined(__AVX2__)
-constexpr int kRows = 3;
-constexpr int kInt4Rows = 2;
-#else
-constexpr int kRows = 2;
-constexpr int kInt4Rows = 2;
-#endif
+// What a level-2 cache is to keep: some panels, or stretches of them, and the inputs that meet them.
+constexpr std::int64_t kBytesOfPanels = 256 << 10;
+constexpr std::int64_t kBytesOfStretch = 64 << 10;
+constexpr std::int64_t kPanelsTogether = 4;
+constexpr std::int64_t kBlocksTogether = 8;
 
-// Panels that are read again for the next block of rows stay in a level-2 cache, with as many after them.
-constexpr std::int64_t kBytesKept = 256 << 10;
-
-using Tile = void (*)(const Linear& linear, const Panel& panel, std::int64_t first_row, float* tile);
+using Tile = void (*)(const Linear& linear, const Panel& panel, const Stretch& stretch,
+                      std::int64_t first_row, float* tile);
 
 // Which function computes blocks of `rows` rows.
 template <template <int> class Tiles, int kMost>
@@ -55,42 +47,83 @@ struct Int4Bf16Tiles {
   static constexpr Tile compute = compute_int4<Int4Bf16Form, kCount>;
 };
 
-// Panels that are read by some blocks of rows, one block after the other.
-struct Batch {
-  std::int64_t panel_begin, panel_end;
-  std::int64_t blocks;
-  std::int64_t bytes;  // of panels, of which the next batch has as many
+// How one thread's part is gone through: some panels, with them some blocks of rows, of these stretch after
+// stretch, so that what meets often is near. A single block meets each panel once, in one stretch.
+struct Schedule {
+  std::int64_t blocks;     // of the part
+  std::int64_t stretches;  // of a panel
+  std::int64_t panels;     // together
+
+  Schedule(const Linear& linear, const LinearPart& part) {
+    const std::int64_t panel_bytes = kPanelColumns * linear.column_bytes;
+    blocks = part.block_end - part.block_begin;
+    stretches =
+        blocks == 1 ? 1 : larger_of(1, smaller_of(linear.k / kStretchStep, panel_bytes / kBytesOfStretch));
+    panels = smaller_of(kPanelsTogether, larger_of(1, kBytesOfPanels * stretches / panel_bytes));
+  }
+
+  Stretch stretch_of(const Linear& linear, std::int64_t index) const {
+    const std::int64_t units = linear.k / kStretchStep;
+    const bool is_last = index + 1 == stretches;
+    return {units * index / stretches * kStretchStep,
+            is_last ? linear.k : units * (index + 1) / stretches * kStretchStep, index == 0, is_last};
+  }
+
+ private:
+  static constexpr std::int64_t kStretchStep = 128;  // a multiple of every step and group
 };
 
+// While several blocks read a stretch, each asks for its part of the next one: the panel's, or that of the
+// panel which is read when these are done. So memory is as busy with one block as with the other.
+void ask_ahead(Panel& panel, const Linear& linear, const Schedule& schedule, const Stretch& stretch,
+               std::int64_t turn, std::int64_t turns) {
+  const auto bytes_before = [&](std::int64_t k) {  // nearly
+    return linear.column_bytes * panel.columns * k / linear.k;
+  };
+  if (schedule.blocks == 1) return;
+  const std::int64_t bytes = bytes_before(stretch.end - stretch.begin);
+  const std::uint8_t* next = stretch.is_last
+                                 ? panel.data + schedule.panels * kPanelColumns * linear.column_bytes
+                                 : panel.data + bytes_before(stretch.end);
+  panel.ahead = next + bytes * turn / turns;
+  panel.ahead_parts = turns;
+}
+
+// Panels from first_panel to end_panel with the blocks from first_block to end_block.
 template <template <int> class Tiles, int kMost>
-void compute_block(const Linear& linear, const Batch& batch, std::int64_t turn, std::int64_t block) {
-  alignas(64) float tile[kMost * kPanelColumns];
+void compute_together(const Linear& linear, const LinearPart& part, const Schedule& schedule,
+                      const LinearPart& now) {
+  alignas(64) float tiles[kPanelsTogether][kBlocksTogether][kMost * kPanelColumns];
   const std::int64_t all_blocks = count_blocks(linear.rows, kMost);
-  const std::int64_t row = block_begin(linear.rows, all_blocks, block);
-  const std::int64_t rows = block_begin(linear.rows, all_blocks, block + 1) - row;
-  const Tile compute = tile_of<Tiles, kMost>(rows);
-  for (std::int64_t index = batch.panel_begin; index < batch.panel_end; ++index) {
-    Panel panel = panel_of(linear, index);
-    if (batch.blocks > 1) {
-      // Each block brings its part of the next batch, so that memory is as busy in one as in the other.
-      const std::uint8_t* begin = linear.weight + batch.panel_begin * kPanelColumns * linear.column_bytes;
-      panel.ahead = begin + batch.bytes + (turn * batch.bytes + (panel.data - begin)) / batch.blocks;
-      panel.ahead_parts = batch.blocks;
+  for (std::int64_t s = 0; s < schedule.stretches; ++s) {
+    const Stretch stretch = schedule.stretch_of(linear, s);
+    for (std::int64_t block = now.block_begin; block < now.block_end; ++block) {
+      const std::int64_t row = block_begin(linear.rows, all_blocks, block);
+      const std::int64_t rows = block_begin(linear.rows, all_blocks, block + 1) - row;
+      const Tile compute = tile_of<Tiles, kMost>(rows);
+      // Where a panel is one stretch, all blocks of the part meet it before the next.
+      const bool is_whole = schedule.stretches == 1;
+      const std::int64_t turn = block - (is_whole ? part.block_begin : now.block_begin);
+      const std::int64_t turns = is_whole ? schedule.blocks : now.block_end - now.block_begin;
+      for (std::int64_t index = now.panel_begin; index < now.panel_end; ++index) {
+        float* tile = tiles[index - now.panel_begin][block - now.block_begin];
+        Panel panel = panel_of(linear, index);
+        ask_ahead(panel, linear, schedule, stretch, turn, turns);
+        compute(linear, panel, stretch, row, tile);
+        if (stretch.is_last) finish_tile(linear, tile, row, rows, index);
+      }
     }
-    compute(linear, panel, row, tile);
-    finish_tile(linear, tile, row, rows, index);
   }
 }
 
 template <template <int> class Tiles, int kMost>
 void compute_part(const Linear& linear, const LinearPart& part) {
-  const std::int64_t panel_bytes = kPanelColumns * linear.column_bytes;
-  const std::int64_t together = larger_of(1, kBytesKept / panel_bytes);
-  const std::int64_t blocks = part.block_end - part.block_begin;
-  for (std::int64_t first = part.panel_begin; first < part.panel_end; first += together) {
-    const Batch batch{first, smaller_of(first + together, part.panel_end), blocks, together * panel_bytes};
-    for (std::int64_t turn = 0; turn < blocks; ++turn) {
-      compute_block<Tiles, kMost>(linear, batch, turn, part.block_begin + turn);
+  const Schedule schedule(linear, part);
+  for (std::int64_t panel = part.panel_begin; panel < part.panel_end; panel += schedule.panels) {
+    const std::int64_t panel_end = smaller_of(panel + schedule.panels, part.panel_end);
+    for (std::int64_t block = part.block_begin; block < part.block_end; block += kBlocksTogether) {
+      const std::int64_t block_end = smaller_of(block + kBlocksTogether, part.block_end);
+      compute_together<Tiles, kMost>(linear, part, schedule, {block, block_end, panel, panel_end});
     }
   }
 }
@@ -107,11 +140,11 @@ constexpr int kBf16Reads = Bf16Form::kParts == 1 ? int{XCPU_BF16} : kNone;
 }  // namespace
 
 const LinearKernels kLinearKernels[kLinearForms] = {
-    kernels_of<F32Form, F32Tiles, kRows>(XCPU_F32, prepare_rows<F32Form, kRows>),
-    kernels_of<Bf16Form, Bf16Tiles, kRows>(kBf16Reads, prepare_rows<Bf16Form, kRows>),
-    kernels_of<Int8Form, Int8Tiles, kRows>(kNone, prepare_rows<Int8Form, kRows>),
-    kernels_of<Int4Form, Int4Tiles, kInt4Rows>(kNone, prepare_groups<kInt4Rows>),
-    kernels_of<Int4Bf16Form, Int4Bf16Tiles, kInt4Rows>(kNone, prepare_rows<Int4Bf16Form, kInt4Rows>),
+    kernels_of<F32Form, F32Tiles, kMostRows>(XCPU_F32, prepare_rows<F32Form, kMostRows>),
+    kernels_of<Bf16Form, Bf16Tiles, kMostRows>(kBf16Reads, prepare_rows<Bf16Form, kMostRows>),
+    kernels_of<Int8Form, Int8Tiles, kMostRows>(kNone, prepare_rows<Int8Form, kMostRows>),
+    kernels_of<Int4Form, Int4Tiles, kMostInt4Rows>(kNone, prepare_groups<kMostInt4Rows>),
+    kernels_of<Int4Bf16Form, Int4Bf16Tiles, kMostInt4Rows>(kNone, prepare_rows<Int4Bf16Form, kMostInt4Rows>),
 };
 
 }  // namespace xcpu::XCPU_ISA

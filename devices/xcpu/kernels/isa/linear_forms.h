@@ -10,12 +10,22 @@ namespace xcpu::XCPU_ISA {
 
 struct FloatSums {
   using Sum = Floats;
+  static constexpr bool kIsQuantised = false;
+  static XCPU_INLINE Sum load_sum(const float* from) { return load(from, first_lanes(kLanes)); }
+  static XCPU_INLINE void store_sum(float* to, Sum sum) { store(to, sum, first_lanes(kLanes)); }
   static XCPU_INLINE Sum zero() { return fill(0.0F); }
   static XCPU_INLINE Sum plus(Sum a, Sum b) { return add(a, b); }
 };
 
 struct IntegerSums {
   using Sum = Integers;
+  static constexpr bool kIsQuantised = true;
+  static XCPU_INLINE Sum load_sum(const float* from) {
+    return as_integers(load_words(from, first_lanes(kLanes)));
+  }
+  static XCPU_INLINE void store_sum(float* to, Sum sum) {
+    store_words(to, as_words(sum), first_lanes(kLanes));
+  }
   static XCPU_INLINE Sum zero() { return as_integers(fill_word(0)); }
   static XCPU_INLINE Sum plus(Sum a, Sum b) { return add_integers(a, b); }
 };

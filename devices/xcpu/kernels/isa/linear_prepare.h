@@ -118,63 +118,76 @@ struct Encode<Int4Form> {
   }
 };
 
-// Where the words of a row go.
-struct RowPlace {
-  std::int64_t block_begin;
-  std::int64_t block_rows;
-  std::int64_t within;  // the row's index in its block
+// Some rows of one block, and where the block's words go. They are prepared together, since their words lie
+// together.
+struct BlockRows {
+  std::int64_t block_begin, block_rows;
+  std::int64_t begin, end;  // of these rows
+  std::uint32_t* words;
 };
-XCPU_INLINE RowPlace place_of(std::int64_t rows, int max_block, std::int64_t row) {
-  const std::int64_t blocks = count_blocks(rows, max_block);
-  std::int64_t block = row * blocks / rows;
-  while (block_begin(rows, blocks, block + 1) <= row) ++block;
-  const std::int64_t begin = block_begin(rows, blocks, block);
-  return {begin, block_begin(rows, blocks, block + 1) - begin, row - begin};
+
+// Calls function(rows) for the rows from begin to end, block by block.
+template <class Form, int kMaxBlock, class Function>
+XCPU_INLINE void for_each_block(const Linear& linear, std::int64_t begin, std::int64_t end,
+                                Function function) {
+  const std::int64_t steps = (linear.k + Form::kValues - 1) / Form::kValues;
+  const std::int64_t blocks = count_blocks(linear.rows, kMaxBlock);
+  for (std::int64_t block = begin * blocks / linear.rows; block < blocks; ++block) {
+    const std::int64_t first = block_begin(linear.rows, blocks, block);
+    const std::int64_t last = block_begin(linear.rows, blocks, block + 1);
+    if (first >= end) return;
+    if (last <= begin) continue;
+    function(BlockRows{first, last - first, larger_of(first, begin), smaller_of(last, end),
+                       static_cast<std::uint32_t*>(linear.prepared) + first * steps * Form::kParts});
+  }
 }
 
 template <class Form>
-XCPU_INLINE void prepare_chunk(const RowChunk& chunk, float factor, const RowPlace& place,
-                               std::uint32_t* block_words) {
+XCPU_INLINE void prepare_chunk(const RowChunk& chunk, float factor, const BlockRows& rows) {
   constexpr int kParts = Form::kParts;
   std::uint32_t words[kChunk / Form::kValues * kParts];
   Encode<Form>::words(chunk, factor, words);
   const std::int64_t steps =
       (smaller_of(kChunk, chunk.end - chunk.begin) + Form::kValues - 1) / Form::kValues;
   const std::int64_t first = chunk.begin / Form::kValues;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    for (int part = 0; part < kParts; ++part) {
-      block_words[((first + step) * place.block_rows + place.within) * kParts + part] =
-          words[step * kParts + part];
-    }
+  const std::int64_t within = chunk.row - rows.block_begin;
+  std::uint32_t* to = rows.words + (first * rows.block_rows + within) * kParts;
+  for (std::int64_t step = 0; step < steps; ++step, to += rows.block_rows * kParts) {
+    for (int part = 0; part < kParts; ++part) to[part] = words[step * kParts + part];
   }
 }
 
-XCPU_INLINE std::uint32_t* prepared_words(const Linear& linear) {
-  return static_cast<std::uint32_t*>(linear.prepared);
-}
-
+// All but int4 with quantised inputs.
 template <class Form, int kMaxBlock>
 void prepare_rows(const Linear& linear, std::int64_t row_begin, std::int64_t row_end) {
-  const std::int64_t steps = (linear.k + Form::kValues - 1) / Form::kValues;
-  for (std::int64_t row = row_begin; row < row_end; ++row) {
-    const RowPlace place = place_of(linear.rows, kMaxBlock, row);
-    auto* words = prepared_words(linear) + place.block_begin * steps * Form::kParts;
-    InputScale scale{1.0F, 1.0F};
-    if constexpr (Form::kValues == Int8Form::kValues) {
-      scale = scale_of(linear, row, 0, linear.k);
-      linear.scales[row] = scale.scale;
+  for_each_block<Form, kMaxBlock>(linear, row_begin, row_end, [&](const BlockRows& rows) {
+    float factors[kMaxBlock] = {};
+    if constexpr (Form::kIsQuantised) {
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        const InputScale scale = scale_of(linear, row, 0, linear.k);
+        linear.scales[row] = scale.scale;
+        factors[row - rows.block_begin] = scale.factor;
+      }
     }
     for (std::int64_t k = 0; k < linear.k; k += kChunk) {
-      prepare_chunk<Form>({linear, row, k, linear.k}, scale.factor, place, words);
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        prepare_chunk<Form>({linear, row, k, linear.k}, factors[row - rows.block_begin], rows);
+      }
     }
-  }
+  });
 }
 
-XCPU_INLINE std::int32_t sum_of_bytes(const std::uint32_t* words, std::int64_t count, std::int64_t stride) {
+// The sum of a row's inputs in a group.
+XCPU_INLINE std::int32_t sum_of_group(const Linear& linear, const BlockRows& rows, std::int64_t row,
+                                      std::int64_t begin) {
+  const std::uint32_t* words =
+      rows.words + (begin / Int4Form::kValues * rows.block_rows + row - rows.block_begin) * Int4Form::kParts;
   std::int32_t total = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint32_t word = words[i * stride];
-    for (int byte = 0; byte < 4; ++byte) total += static_cast<std::int8_t>(word >> (8 * byte));
+  for (std::int32_t k = 0; k < linear.group; k += Int4Form::kValues) {
+    for (int part = 0; part < Int4Form::kParts; ++part) {
+      for (int byte = 0; byte < 4; ++byte) total += static_cast<std::int8_t>(words[part] >> (8 * byte));
+    }
+    words += rows.block_rows * Int4Form::kParts;
   }
   return total;
 }
@@ -183,29 +196,22 @@ XCPU_INLINE std::int32_t sum_of_bytes(const std::uint32_t* words, std::int64_t c
 // times as much is what 8 added to the weights adds.
 template <int kMaxBlock>
 void prepare_groups(const Linear& linear, std::int64_t row_begin, std::int64_t row_end) {
-  using Form = Int4Form;
   const std::int64_t groups = linear.k / linear.group;
-  const std::int64_t steps = linear.k / Form::kValues;
-  for (std::int64_t row = row_begin; row < row_end; ++row) {
-    const RowPlace place = place_of(linear.rows, kMaxBlock, row);
-    auto* words = prepared_words(linear) + place.block_begin * steps * Form::kParts;
-    auto* inputs = reinterpret_cast<GroupInput*>(linear.scales) + place.block_begin * groups;
-    for (std::int64_t group = 0; group < groups; ++group) {
+  for_each_block<Int4Form, kMaxBlock>(linear, row_begin, row_end, [&](const BlockRows& rows) {
+    auto* inputs =
+        reinterpret_cast<GroupInput*>(linear.scales) + rows.block_begin * groups - rows.block_begin;
+    for (std::int64_t group = 0; group < groups; ++group, inputs += rows.block_rows) {
       const std::int64_t begin = group * linear.group;
       const std::int64_t end = begin + linear.group;
-      const InputScale scale = scale_of(linear, row, begin, end);
-      for (std::int64_t k = begin; k < end; k += kChunk) {
-        prepare_chunk<Form>({linear, row, k, end}, scale.factor, place, words);
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        const InputScale scale = scale_of(linear, row, begin, end);
+        for (std::int64_t k = begin; k < end; k += kChunk) {
+          prepare_chunk<Int4Form>({linear, row, k, end}, scale.factor, rows);
+        }
+        inputs[row] = {scale.scale, -8 * sum_of_group(linear, rows, row, begin)};
       }
-      const std::int64_t first_step = begin / Form::kValues;
-      std::int32_t total = 0;
-      for (int part = 0; part < Form::kParts; ++part) {
-        total += sum_of_bytes(words + (first_step * place.block_rows + place.within) * Form::kParts + part,
-                              linear.group / Form::kValues, place.block_rows * Form::kParts);
-      }
-      inputs[group * place.block_rows + place.within] = {scale.scale, -8 * total};
     }
-  }
+  });
 }
 
 }  // namespace xcpu::XCPU_ISA

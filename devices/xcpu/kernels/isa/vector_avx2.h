@@ -60,6 +60,7 @@ XCPU_INLINE Words fill_word(std::uint32_t word) { return _mm256_set1_epi32(stati
 XCPU_INLINE Floats as_floats(Words words) { return _mm256_castsi256_ps(words); }
 XCPU_INLINE Words as_words(Floats values) { return _mm256_castps_si256(values); }
 XCPU_INLINE Integers as_integers(Words words) { return (Integers)words; }
+XCPU_INLINE Words as_words(Integers integers) { return (Words)integers; }
 XCPU_INLINE Floats to_floats(Integers integers) { return _mm256_cvtepi32_ps((Words)integers); }
 // To the nearest, ties to even.
 XCPU_INLINE Words to_integers(Floats values) { return _mm256_cvtps_epi32(values); }

@@ -44,6 +44,7 @@ XCPU_INLINE Words fill_word(std::uint32_t word) { return _mm512_set1_epi32(stati
 XCPU_INLINE Floats as_floats(Words words) { return _mm512_castsi512_ps(words); }
 XCPU_INLINE Words as_words(Floats values) { return _mm512_castps_si512(values); }
 XCPU_INLINE Integers as_integers(Words words) { return (Integers)words; }
+XCPU_INLINE Words as_words(Integers integers) { return (Words)integers; }
 XCPU_INLINE Floats to_floats(Integers integers) { return _mm512_cvtepi32_ps((Words)integers); }
 // To the nearest, ties to even.
 XCPU_INLINE Words to_integers(Floats values) { return _mm512_cvtps_epi32(values); }

@@ -94,6 +94,7 @@ XCPU_INLINE Words fill_word(std::uint32_t word) {
 XCPU_INLINE Floats as_floats(Words words) { return __builtin_bit_cast(Floats, words); }
 XCPU_INLINE Words as_words(Floats values) { return __builtin_bit_cast(Words, values); }
 XCPU_INLINE Integers as_integers(Words words) { return words; }
+XCPU_INLINE Words as_words(Integers integers) { return integers; }
 XCPU_INLINE Floats to_floats(Integers a) {
   return each<Floats>([&](int i) { return static_cast<float>(static_cast<std::int32_t>(a.lane[i])); });
 }
