@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "tiles.h"
 #include "xcpu/xcpu.h"
 
 namespace xcpu {
@@ -12,9 +13,6 @@ namespace xcpu {
 // A panel of a packed weight (packed.h).
 constexpr int kPanelColumns = 32;
 constexpr int kHalfColumns = 16;
-
-// The longest vector of a head.
-constexpr int kMostHeadDim = 512;
 
 // One call of linear, prepared.
 struct Linear {
@@ -69,11 +67,27 @@ struct RotaryKernels {
   void (*rotate)(const xcpu_rotary_args& args, std::int64_t token_begin, std::int64_t token_end);
 };
 
+// Of tokens and heads: unit u is token u % tokens of head u / tokens.
+struct CacheKernels {
+  void (*write)(const CacheWrite& write, std::int64_t begin, std::int64_t end);
+};
+
+struct AttentionKernels {
+  int max_rows;  // of a task
+  std::int64_t (*workspace_bytes)(const TileShape& shape);
+  // With `partial` NULL the result is written; otherwise what combine() needs.
+  void (*attend)(const Attention& attention, const AttentionTask& task, void* workspace, float* partial);
+  void (*combine)(const Attention& attention, const AttentionTask& task, float* const* partials,
+                  std::int64_t count);
+};
+
 struct Kernels {
   const char* name;
   const LinearKernels* linear;  // by LinearForm
   const NormKernels* norm;
   const RotaryKernels* rotary;
+  const CacheKernels* cache;
+  const AttentionKernels* attention;  // by xcpu_cache_kind
 };
 
 // Those in use; null: what TORCHPLUG_XCPU_ISA asks for cannot be had, and `isa_error()` says why.

@@ -244,6 +244,115 @@ typedef struct xcpu_rotary_args {
 
 const char* xcpu_rotate(const xcpu_rotary_args* args, const xcpu_team* team);
 
+/* ---------------------------------- paged cache --------------------------------- */
+
+typedef enum xcpu_cache_kind {
+  XCPU_CACHE_F32 = 0,
+  XCPU_CACHE_BF16 = 1,
+  XCPU_CACHE_INT8 = 2 /* symmetric, a scale for each token and head */
+} xcpu_cache_kind;
+
+/* Keys and values of tokens, in pages of as many tokens each; a multiple of 16. Slot s is token
+** s % page_tokens of page s / page_tokens. Memory need not be initialised. */
+typedef struct xcpu_cache {
+  void* data; /* 64-byte aligned is fastest */
+  xcpu_cache_kind kind;
+  int32_t kv_heads;
+  int32_t head_dim;
+  int32_t page_tokens;
+  int64_t pages;
+} xcpu_cache;
+
+/* A tensor for it: float, int16 or int8, of pages, kv_heads, page_tokens, elements of a token. */
+const char* xcpu_cache_sizes(const xcpu_cache* cache, int64_t sizes[4]);
+
+/* The bytes of the buffer; 0 where xcpu_cache_sizes would refuse. */
+int64_t xcpu_cache_bytes(const xcpu_cache* cache);
+
+/* Writes keys and values of tokens to their slots, rounding or quantising them. A token whose slot is
+** -1 is left out; no two tokens have the same slot. */
+typedef struct xcpu_cache_args {
+  xcpu_cache cache;
+  int64_t tokens;
+  const int64_t* slots;
+  xcpu_heads k;
+  xcpu_heads v;
+} xcpu_cache_args;
+
+const char* xcpu_cache_write(const xcpu_cache_args* args, const xcpu_team* team);
+
+/* What is at these slots, dequantised, is written to k and v. */
+const char* xcpu_cache_read(const xcpu_cache_args* args, const xcpu_team* team);
+
+/* ----------------------------------- attention ---------------------------------- */
+
+/* How a product of query and key becomes a score. */
+typedef struct xcpu_scores {
+  float scale;   /* 0: 1 / sqrt(head_dim) */
+  float softcap; /* score = softcap * tanh(score / softcap); 0: none */
+  int32_t causal;
+  int64_t window;     /* a token sees itself and the window - 1 tokens before it; 0: all */
+  const float* alibi; /* of each query head: score += alibi * (key's position - query's); NULL: none */
+  const float* sinks; /* of each query head: the score of one more key, whose value is zero; NULL: none */
+} xcpu_scores;
+
+/* Attention of sequences whose keys and values are in the cache; query head h reads head
+** h / (q_heads / kv_heads). Tokens q_starts[s] to q_starts[s + 1] of q and out are the last of sequence s,
+** which has lengths[s] tokens in all; its tokens p * page_tokens and on are in page block_table[s * stride
+** + p]. Queries of a bf16 cache are rounded to bf16, those of an int8 cache quantised head by head. */
+typedef struct xcpu_paged_attention_args {
+  xcpu_cache cache;
+  int64_t sequences;
+  const int64_t* q_starts; /* sequences + 1 */
+  const int64_t* lengths;
+  const int64_t* block_table;
+  int64_t block_table_stride;
+  int32_t q_heads;
+  int32_t threads; /* at most as many of the team work; scratch grows with it */
+  xcpu_scores scores;
+  xcpu_heads q;
+  xcpu_heads out;
+  float* lse; /* the logarithm of the sum of exp(scores), [tokens, q_heads]; NULL: not wanted */
+} xcpu_paged_attention_args;
+
+int64_t xcpu_paged_attention_scratch(const xcpu_paged_attention_args* args);
+const char* xcpu_paged_attention(const xcpu_paged_attention_args* args, void* scratch, const xcpu_team* team);
+
+/* Where a thread begins: queries from `row` on (token * query heads of a kv head + head) of a kv head of
+** a sequence, and keys from `token` on. It ends where the next thread begins. */
+typedef struct xcpu_attention_place {
+  int64_t sequence;
+  int64_t kv_head;
+  int64_t row;
+  int64_t token;
+} xcpu_attention_place;
+
+/* Where thread `index` of `count` begins. */
+const char* xcpu_paged_attention_place(const xcpu_paged_attention_args* args, int32_t index, int32_t count,
+                                       xcpu_attention_place* place);
+
+/* Attention of sequences in memory: tokens q_starts[s] to q_starts[s + 1] of q and out, k_starts[s] to
+** k_starts[s + 1] of k and v. The last query has the position of the last key. k and v are rounded to
+** bf16 where both are bf16, and so are queries then; otherwise all is fp32. */
+typedef struct xcpu_attention_args {
+  int64_t sequences;
+  const int64_t* q_starts; /* sequences + 1 */
+  const int64_t* k_starts; /* sequences + 1; NULL: q_starts */
+  int32_t q_heads;
+  int32_t kv_heads;
+  int32_t head_dim;
+  int32_t threads; /* at most as many of the team work; scratch grows with it */
+  xcpu_scores scores;
+  xcpu_heads q;
+  xcpu_heads k;
+  xcpu_heads v;
+  xcpu_heads out;
+  float* lse; /* [tokens, q_heads]; NULL: not wanted */
+} xcpu_attention_args;
+
+int64_t xcpu_attention_scratch(const xcpu_attention_args* args);
+const char* xcpu_attention(const xcpu_attention_args* args, void* scratch, const xcpu_team* team);
+
 #ifdef __cplusplus
 }
 #endif

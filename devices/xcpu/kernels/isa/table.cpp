@@ -1,5 +1,7 @@
 // The table of one instruction set's kernels.
 
+#include "attention.h"
+#include "cache.h"
 #include "kernels.h"
 #include "linear.h"
 #include "norm.h"
@@ -11,6 +13,7 @@
 namespace xcpu::XCPU_ISA {
 
 extern const Kernels kKernels;
-const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels, &kNormKernels, &kRotaryKernels};
+const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels, &kNormKernels,
+                          &kRotaryKernels,     &kCacheKernels, kAttentionKernels};
 
 }  // namespace xcpu::XCPU_ISA

@@ -96,6 +96,7 @@ XCPU_INLINE float largest(Floats a) {
 XCPU_INLINE Integers add_integers(Integers a, Integers b) { return a + b; }
 XCPU_INLINE Words add_words(Words a, Words b) { return _mm256_add_epi32(a, b); }
 XCPU_INLINE Words and_words(Words a, Words b) { return _mm256_and_si256(a, b); }
+XCPU_INLINE Words xor_words(Words a, Words b) { return _mm256_xor_si256(a, b); }
 XCPU_INLINE Words or_words(Words a, Words b) { return _mm256_or_si256(a, b); }
 template <int kBits>
 XCPU_INLINE Words shift_left(Words a) {

@@ -72,6 +72,7 @@ XCPU_INLINE float largest(Floats a) { return _mm512_reduce_max_ps(a); }
 XCPU_INLINE Integers add_integers(Integers a, Integers b) { return a + b; }
 XCPU_INLINE Words add_words(Words a, Words b) { return _mm512_add_epi32(a, b); }
 XCPU_INLINE Words and_words(Words a, Words b) { return _mm512_and_si512(a, b); }
+XCPU_INLINE Words xor_words(Words a, Words b) { return _mm512_xor_si512(a, b); }
 XCPU_INLINE Words or_words(Words a, Words b) { return _mm512_or_si512(a, b); }
 template <int kBits>
 XCPU_INLINE Words shift_left(Words a) {

@@ -170,6 +170,9 @@ XCPU_INLINE Words add_words(Words a, Words b) {
 XCPU_INLINE Words and_words(Words a, Words b) {
   return each<Words>([&](int i) { return a.lane[i] & b.lane[i]; });
 }
+XCPU_INLINE Words xor_words(Words a, Words b) {
+  return each<Words>([&](int i) { return a.lane[i] ^ b.lane[i]; });
+}
 XCPU_INLINE Words or_words(Words a, Words b) {
   return each<Words>([&](int i) { return a.lane[i] | b.lane[i]; });
 }
