@@ -80,9 +80,9 @@ def test_exported_programs_give_the_same(sample):
 
 @every_sample
 def test_meta_tensors_tell_dtypes_and_sizes(sample):
-    if sample.results == 0:
-        return
     tensors, rest = tensors_of(sample.values())
+    if sample.results == 0 or not tensors:
+        return  # it tells nothing, or makes what it makes on the CPU
     meta = {name: tensor.to("meta") for name, tensor in tensors.items()}
     told, given = sample.operator(**meta, **rest), sample()
     for one, other in zip(

@@ -163,7 +163,41 @@ def rotary_samples():
         yield Sample(name, {"q": q, "k": k, **table, **options}, ("q", "k"), results=2)
 
 
-SAMPLES = [*packing_samples(), *linear_samples(), *norm_samples(), *rotary_samples()]
+def attention_samples():
+    q, k, v = randn(9, 4, 16), randn(9, 2, 16), randn(9, 2, 16) + 1
+    slots = torch.tensor([0, 1, 2, 16, 17, 18, 19, 33, -1])
+    for kind in ("fp32", "bf16", "int8"):
+        sizes = {"pages": 3, "kv_heads": 2, "head_dim": 16}
+        yield Sample("make_cache", {"kind": kind, **sizes})
+        cache = xcpu.make_cache(kind, **sizes)
+        yield Sample("cache_write", {"cache": cache, "slots": slots, "k": k, "v": v}, results=0)
+        cache = cache.clone()
+        xcpu.cache_write(cache, slots, k, v)
+        read = {"cache": cache, "slots": slots, "head_dim": 16}
+        yield Sample("cache_read", read, results=2)
+        paged = {
+            "cache": cache,
+            "lengths": torch.tensor([3, 4]),
+            "block_table": torch.tensor([[0, 2], [1, 0]]),
+        }
+        yield Sample("paged_attention", {"q": q[:2], **paged})
+        starts = {"q_starts": torch.tensor([0, 2, 3]), "window": 2, "softcap": 20.0}
+        numbers = {"alibi": randn(4).abs(), "sinks": randn(4)}
+        yield Sample("paged_attention", {"q": q[:3], **paged, **starts, **numbers})
+    yield Sample(
+        "attention", {"q": randn(2, 5, 4, 16), "k": randn(2, 5, 2, 16), "v": randn(2, 5, 2, 16)}
+    )
+    starts = {"q_starts": torch.tensor([0, 4, 9])}
+    yield Sample("attention", {"q": q, "k": k, "v": v, **starts, "causal": False, "scale": 0.3})
+
+
+SAMPLES = [
+    *packing_samples(),
+    *linear_samples(),
+    *norm_samples(),
+    *rotary_samples(),
+    *attention_samples(),
+]
 
 
 def operators() -> list[str]:

@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "attention.h"
+#include "cache.h"
 #include "linear.h"
 #include "norm.h"
 #include "packing.h"
@@ -64,6 +66,13 @@ constexpr plug::Kernel kList[] = {
         .with_shapes("q; k")
         .with_gradient("q, k: xcpu::rotary(grads.0, grads.1, cos, sin, positions, "
                        "interleaved=interleaved)"),
+
+    plug::kernel<&make_cache>(kMakeCache, kOwn).with_shape(shape_of_cache),
+    plug::kernel<&cache_write>(kCacheWrite, kOwn),
+    plug::kernel<&cache_read>(kCacheRead, kOwn)
+        .with_shapes("[slots.0, cache.1, head_dim] dtype; [slots.0, cache.1, head_dim] dtype"),
+    plug::kernel<&attention>(kAttention, kOwn).with_shapes("q"),
+    plug::kernel<&paged_attention>(kPagedAttention, kOwn).with_shapes("q"),
 };
 
 }  // namespace
