@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import output_of
 from interpreter import run
 from xcpu_samples import SAMPLES
 
@@ -85,3 +86,30 @@ print(torch.ops.xcpu.linear(x.t().contiguous().t(), weight).sum().isfinite().ite
 
 def test_it_is_no_default():
     assert not torchplug._plugins.installed_plugins()["xcpu"].is_default
+
+
+NORMS = """
+import torch
+from torch.nn import functional
+from helpers import same_gradients, same_as_cpu
+device, names = torch.device("xcpu:0"), {"aten::native_layer_norm", "aten::_fused_rms_norm"}
+layer = lambda x, *rest: functional.layer_norm(x, (6, 16), *rest, eps=1e-4)
+for dtype, off in ((torch.float64, 1e-10), (torch.float32, 1e-4), (torch.bfloat16, 0.05), (torch.float16, 0.01)):
+    tolerance = {"rtol": off, "atol": off}
+    x = torch.randn(5, 3, 6, 16).to(dtype).requires_grad_()
+    w, b = (torch.randn(6, 16).to(dtype).requires_grad_() for _ in range(2))
+    for eps in (1e-4, None):
+        rms = lambda x, *rest: functional.rms_norm(x, (6, 16), *rest, eps=eps)
+        for given in ((x,), (x, w), (x[:0], w), (x.transpose(0, 1), w)):
+            same_gradients(device, rms, *[t.detach().requires_grad_() for t in given], **tolerance)
+    for given in ((x,), (x, w), (x, w, b), (x[:0], w, b)):
+        same_gradients(device, layer, *[t.detach().requires_grad_() for t in given], **tolerance)
+    same_as_cpu(device, layer, x.detach(), w.detach(), **tolerance)
+import torchplug
+ways = {(row.op, row.way) for row in torchplug.ledger()}
+print(all((name + end, "kernel") in ways for name in names for end in ("", "_backward")))
+"""
+
+
+def test_norms_and_their_gradients_are_those_of_the_cpu():
+    assert output_of(NORMS, "xcpu", TORCHPLUG_DEVICE="xcpu") == "True"

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "aten_norm.h"
 #include "attention.h"
 #include "cache.h"
 #include "linear.h"
@@ -9,6 +10,7 @@
 #include "packing.h"
 #include "rotary.h"
 #include "torchplug/plug.hpp"
+#include "torchplug/schemas.h"
 
 namespace xcpu::plugin {
 namespace {
@@ -23,6 +25,8 @@ constexpr const char* kLinearGradient =
     "; mul: aten::mul.Tensor(grad, xcpu::linear(x, weight, bias, activation=activation, "
     "precision=precision)); residual: grad";
 #undef XCPU_SUM
+
+constexpr plug_dtype kFloats[] = {PLUG_F32, PLUG_BF16, PLUG_F16, PLUG_F64};
 
 constexpr plug::Kernel kList[] = {
     plug::kernel<&pack>(kPack, kOwn).with_shape(shape_of_pack),
@@ -73,6 +77,12 @@ constexpr plug::Kernel kList[] = {
         .with_shapes("[slots.0, cache.1, head_dim] dtype; [slots.0, cache.1, head_dim] dtype"),
     plug::kernel<&attention>(kAttention, kOwn).with_shapes("q"),
     plug::kernel<&paged_attention>(kPagedAttention, kOwn).with_shapes("q"),
+
+    // PyTorch's, where they are faster than its own on the CPU; the rest is borrowed.
+    plug::kernel<&native_layer_norm>(PLUG_SCHEMA_NATIVE_LAYER_NORM),
+    plug::kernel<&native_layer_norm_backward>(PLUG_SCHEMA_NATIVE_LAYER_NORM_BACKWARD),
+    plug::kernel<&fused_rms_norm>(PLUG_SCHEMA__FUSED_RMS_NORM).with_dtypes(kFloats),
+    plug::kernel<&fused_rms_norm_backward>(PLUG_SCHEMA__FUSED_RMS_NORM_BACKWARD).with_dtypes(kFloats),
 };
 
 }  // namespace
