@@ -81,6 +81,37 @@ struct AttentionKernels {
                   std::int64_t count);
 };
 
+// Products of queries, keys and values, in rows; unit u is head u % heads of token u / heads, where heads are
+// those of queries, then those of keys.
+struct QkvSplit {
+  xcpu_rows products;
+  xcpu_rotary rotary;
+  Tiles tiles;
+  xcpu_cache_kind kind;
+  std::int64_t q_heads;
+  const std::int64_t* slots;
+  xcpu_heads q;
+};
+struct QkvKernels {
+  void (*split)(const QkvSplit& split, std::int64_t begin, std::int64_t end);
+};
+
+// The largest so far, in their order.
+struct TopRow {
+  float* values;
+  std::int64_t* indices;
+  std::int32_t k, found;
+};
+struct TopKernels {
+  void (*scan)(const float* values, std::int64_t count, std::int64_t first_index, TopRow& top);
+};
+
+struct PlainKernels {
+  void (*activate)(const xcpu_activation_args& args, std::int64_t row, std::int64_t begin, std::int64_t end);
+  void (*softmax)(const xcpu_softmax_args& args, std::int64_t begin, std::int64_t end);
+  void (*embedding_bag)(const xcpu_bag_args& args, std::int64_t begin, std::int64_t end);
+};
+
 struct Kernels {
   const char* name;
   const LinearKernels* linear;  // by LinearForm
@@ -88,6 +119,9 @@ struct Kernels {
   const RotaryKernels* rotary;
   const CacheKernels* cache;
   const AttentionKernels* attention;  // by xcpu_cache_kind
+  const QkvKernels* qkv;
+  const TopKernels* top;
+  const PlainKernels* plain;
 };
 
 // Those in use; null: what TORCHPLUG_XCPU_ISA asks for cannot be had, and `isa_error()` says why.

@@ -151,6 +151,25 @@ void LinearCall::prepare(std::int32_t index, std::int32_t count, Barrier& barrie
   barrier.wait(count);
 }
 
+void LinearCall::prepare_inputs(std::int32_t index, std::int32_t count, Barrier& barrier) const {
+  if (linear_.rows != 0 && !is_prepared_) prepare(index, count, barrier);
+}
+
+void LinearCall::compute_panels(std::int64_t begin, std::int64_t end, const xcpu_rows& out) const {
+  Linear part = linear_;
+  const std::int64_t first = begin * kPanelColumns;
+  part.weight += first * linear_.column_bytes;
+  part.columns = part.outputs = std::min(linear_.columns - first, (end - begin) * kPanelColumns);
+  part.panels = end - begin;
+  if (part.bias.data != nullptr) {
+    const std::int64_t element = part.bias.dtype == XCPU_F32 ? 4 : 2;
+    part.bias.data = static_cast<std::uint8_t*>(part.bias.data) + first * element;
+  }
+  part.out = out;
+  const std::int64_t blocks = (linear_.rows + kernels_->max_block - 1) / kernels_->max_block;
+  kernels_->compute(part, {0, blocks, 0, part.panels});
+}
+
 void LinearCall::run(std::int32_t index, std::int32_t count, Barrier& barrier) const {
   if (linear_.rows == 0) return;
   if (!is_prepared_) prepare(index, count, barrier);

@@ -25,6 +25,12 @@ class LinearCall {
   // prepared by several threads; nobody waits at its end.
   void run(std::int32_t index, std::int32_t count, Barrier& barrier) const;
 
+  // The same in parts, for who does something else with the results: what run() begins with, and the columns
+  // of some panels, of all rows, as rows of `out`. Not of a pair, with mul or residual.
+  void prepare_inputs(std::int32_t index, std::int32_t count, Barrier& barrier) const;
+  void compute_panels(std::int64_t begin, std::int64_t end, const xcpu_rows& out) const;
+  std::int64_t panels() const { return linear_.panels; }
+
  private:
   void prepare(std::int32_t index, std::int32_t count, Barrier& barrier) const;
   void prefetch(const LinearPart& part) const;

@@ -154,11 +154,12 @@ const char* xcpu_mlp(const xcpu_mlp_args* args, void* scratch, const xcpu_team* 
 
 /* ------------------------------------ norms ------------------------------------ */
 
-typedef enum xcpu_norm_form {
+typedef int32_t xcpu_norm_form;
+enum {
   XCPU_RMS_NORM = 0,
   XCPU_RMS_NORM_PLUS_ONE = 1, /* multiplies by 1 + weight */
   XCPU_LAYER_NORM = 2
-} xcpu_norm_form;
+};
 
 /* sum = x + residual; out = (sum - mean) * scale * weight + bias, row by row. Of an RMS norm the mean is
 ** 0; scale is 1 / sqrt(mean of (sum - mean)^2 + epsilon). Where `sum` is given, it is normalised as it
@@ -212,10 +213,11 @@ typedef struct xcpu_heads {
   int64_t head_stride;
 } xcpu_heads;
 
-typedef enum xcpu_rotary_form {
+typedef int32_t xcpu_rotary_form;
+enum {
   XCPU_ROTARY_HALVES = 0,     /* element i turns with element i + rotary_dim / 2 (neox) */
   XCPU_ROTARY_INTERLEAVED = 1 /* element 2 i with element 2 i + 1 */
-} xcpu_rotary_form;
+};
 
 /* By which angles vectors turn: row p of cos and sin, rotary_dim / 2 elements, is that of position p. */
 typedef struct xcpu_rotary {
@@ -246,11 +248,12 @@ const char* xcpu_rotate(const xcpu_rotary_args* args, const xcpu_team* team);
 
 /* ---------------------------------- paged cache --------------------------------- */
 
-typedef enum xcpu_cache_kind {
+typedef int32_t xcpu_cache_kind;
+enum {
   XCPU_CACHE_F32 = 0,
   XCPU_CACHE_BF16 = 1,
   XCPU_CACHE_INT8 = 2 /* symmetric, a scale for each token and head */
-} xcpu_cache_kind;
+};
 
 /* Keys and values of tokens, in pages of as many tokens each; a multiple of 16. Slot s is token
 ** s % page_tokens of page s / page_tokens. Memory need not be initialised. */
@@ -352,6 +355,86 @@ typedef struct xcpu_attention_args {
 
 int64_t xcpu_attention_scratch(const xcpu_attention_args* args);
 const char* xcpu_attention(const xcpu_attention_args* args, void* scratch, const xcpu_team* team);
+
+/* ------------------------- queries, keys and values at once ---------------------- */
+
+/* The product with the weight of queries, keys and values, in this order, (q_heads + 2 * kv_heads) *
+** head_dim outputs; queries, turned, are written to q, keys, turned, and values to the cache. Where
+** linear.weight.data is NULL, linear.x is such a product already. linear.out.data is not used;
+** linear.out.dtype is what products are rounded to. A token whose slot is -1 is not written to the cache. */
+typedef struct xcpu_qkv_args {
+  xcpu_linear_args linear;
+  xcpu_rotary rotary;
+  int32_t q_heads;
+  xcpu_cache cache;
+  const int64_t* slots;
+  xcpu_heads q;
+} xcpu_qkv_args;
+
+int64_t xcpu_qkv_scratch(const xcpu_qkv_args* args);
+const char* xcpu_qkv(const xcpu_qkv_args* args, void* scratch, const xcpu_team* team);
+
+/* ------------------------------ the last linear: top-k --------------------------- */
+
+/* The k largest outputs of a linear for each of linear.rows rows, the largest first, of equal ones the
+** first first; what is no number is larger than any. Row r is row take[r] of linear.x, which has x_rows.
+** linear has no pair, mul or residual. Outputs are only written where linear.out.data is given. */
+typedef struct xcpu_top_args {
+  xcpu_linear_args linear;
+  int64_t x_rows;
+  const int64_t* take; /* NULL: rows 0, 1, ... */
+  int32_t k;
+  int32_t threads;  /* at most as many of the team work; scratch grows with it */
+  float* values;    /* [rows, k] */
+  int64_t* indices; /* [rows, k] */
+} xcpu_top_args;
+
+int64_t xcpu_top_scratch(const xcpu_top_args* args);
+const char* xcpu_top(const xcpu_top_args* args, void* scratch, const xcpu_team* team);
+
+/* ---------------------------------- plain kernels -------------------------------- */
+
+/* out = act(x), or with grad the gradient: out = grad * act'(x). out may be x or grad. */
+typedef struct xcpu_activation_args {
+  xcpu_activation activation;
+  int64_t rows;
+  int64_t columns;
+  xcpu_rows x;
+  xcpu_rows grad; /* absent: forward */
+  xcpu_rows out;
+} xcpu_activation_args;
+
+const char* xcpu_activate(const xcpu_activation_args* args, const xcpu_team* team);
+
+/* out = softmax(x) of each row, or its logarithm. With grad the gradient, where x is what the forward
+** gave. out may be x or grad. */
+typedef struct xcpu_softmax_args {
+  int32_t logarithm;
+  int64_t rows;
+  int64_t columns;
+  xcpu_rows x;
+  xcpu_rows grad; /* absent: forward */
+  xcpu_rows out;
+} xcpu_softmax_args;
+
+const char* xcpu_softmax(const xcpu_softmax_args* args, const xcpu_team* team);
+
+/* Row b of out is the sum, or the mean, of rows indices[starts[b]] to indices[starts[b + 1] - 1] of the
+** table, each multiplied by its weight; of no rows it is 0. Indices that are `padding` do not count. */
+typedef struct xcpu_bag_args {
+  int32_t mean;
+  int64_t bags;
+  int64_t columns;
+  int64_t table_rows;
+  xcpu_rows table;
+  const int64_t* indices;
+  const int64_t* starts; /* bags + 1 */
+  const float* weights;  /* of each index; NULL: 1; not with mean */
+  int64_t padding;       /* -1: none */
+  xcpu_rows out;
+} xcpu_bag_args;
+
+const char* xcpu_embedding_bag(const xcpu_bag_args* args, const xcpu_team* team);
 
 #ifdef __cplusplus
 }

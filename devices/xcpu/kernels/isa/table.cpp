@@ -5,7 +5,10 @@
 #include "kernels.h"
 #include "linear.h"
 #include "norm.h"
+#include "plain.h"
+#include "qkv.h"
 #include "rotary.h"
+#include "top.h"
 
 #define XCPU_TEXT(name) #name
 #define XCPU_NAME(name) XCPU_TEXT(name)
@@ -13,7 +16,7 @@
 namespace xcpu::XCPU_ISA {
 
 extern const Kernels kKernels;
-const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels, &kNormKernels,
-                          &kRotaryKernels,     &kCacheKernels, kAttentionKernels};
+const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels, &kNormKernels, &kRotaryKernels, &kCacheKernels,
+                          kAttentionKernels,   &kQkvKernels,   &kTopKernels,  &kPlainKernels};
 
 }  // namespace xcpu::XCPU_ISA
