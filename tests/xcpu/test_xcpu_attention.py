@@ -156,6 +156,7 @@ def test_a_cache_in_a_compiled_step_is_written_in_place():
 CACHE = xcpu.make_cache("int8", 2, 2, 32)
 Q, K, V = draw(3, 3)
 ONE = torch.tensor([1, 1, 1])
+SLOTS = torch.arange(4)
 TABLE = torch.zeros(3, 1, dtype=torch.int64)
 
 
@@ -170,7 +171,7 @@ TABLE = torch.zeros(3, 1, dtype=torch.int64)
         (lambda: xcpu.attention(Q, K, V, ONE), "q_starts begins with 1 and ends with 1"),
         (lambda: xcpu.attention(Q, K, V, torch.tensor([0.0, 3.0])), "q_starts is float32"),
         (lambda: xcpu.attention(Q, K, V, window=-1), "window is -1"),
-        (lambda: xcpu.attention(Q, K, V, alibi=ONE), "alibi is int64"),
+        (lambda: xcpu.attention(Q, K, V, alibi=SLOTS), "alibi is int64"),
         (lambda: xcpu.attention(Q, K, V, sinks=torch.ones(3)), r"sinks has the sizes \[3\]"),
         (lambda: xcpu.paged_attention(Q, K, ONE, TABLE), "cache is float32"),
         (lambda: xcpu.paged_attention(Q, CACHE.half(), ONE, TABLE), "cache is float16"),

@@ -102,7 +102,7 @@ def test_what_has_none_raises_where_one_is_needed(sample):
     if result is None or not result.is_floating_point():
         assert result is None or not result.requires_grad  # a cache, a packed weight
         return
-    with pytest.raises(NotImplementedError, match=f"xcpu::{sample.name} has no gradient"):
+    with pytest.raises(NotImplementedError, match=rf"xcpu::{sample.name}(\.rows)? has no"):
         result.sum().backward()
 
 

@@ -25,7 +25,7 @@ def function_of(sample):
 
 
 def test_every_operator_has_a_sample():
-    assert {sample.name for sample in SAMPLES} == set(operators())
+    assert {f"{sample.name}.{sample.overload}" for sample in SAMPLES} == set(operators())
 
 
 @every_sample

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -37,11 +37,12 @@ class Sample:
     """The arguments that have gradients."""
     kind: str = "int8"
     """That of the packed weights."""
-    results: int = field(default=1)
+    results: int = 1
+    overload: str = "default"
 
     @property
     def operator(self):
-        return getattr(xcpu, self.name).default
+        return getattr(getattr(xcpu, self.name), self.overload)
 
     def values(self) -> dict[str, Any]:
         """The arguments of one call; tensors are new ones."""
@@ -191,16 +192,46 @@ def attention_samples():
     yield Sample("attention", {"q": q, "k": k, "v": v, **starts, "causal": False, "scale": 0.3})
 
 
+def decoding_samples():
+    x, angles = randn(2, 3, 64), torch.outer(torch.arange(9.0), torch.tensor([1.0, 0.1, 0.01]))
+    for kind in ("fp32", "bf16", "int8", "int4"):
+        arguments = {
+            "x": x,
+            "weight": Weight(64, 64),
+            "bias": randn(64),
+            "cos": angles.cos(),
+            "sin": angles.sin(),
+            "positions": torch.tensor([[0, 1, 2], [6, 7, 8]]),
+            "cache": xcpu.make_cache("int8", 2, 2, 8),
+            "slots": torch.tensor([0, 1, 2, 16, -1, 18]),
+            "q_heads": 4,
+        }
+        yield Sample("qkv", arguments, kind=kind)
+        top = {"x": x, "weight": Weight(40, 64), "k": 3, "bias": randn(40)}
+        yield Sample("lm_head_topk", top, kind=kind, results=2)
+        rows = {"rows": torch.tensor([2, 5])}
+        yield Sample("lm_head_topk", {**top, **rows}, kind=kind, results=2, overload="rows")
+    bags = {
+        "table": randn(20, 24),
+        "indices": torch.tensor([0, 19, 3, 3, 7]),
+        "starts": torch.tensor([0, 2, 2, 5]),
+    }
+    yield Sample("embedding_bag", {**bags, "weights": randn(5)})
+    yield Sample("embedding_bag", {**bags, "mean": True, "padding": 3})
+
+
 SAMPLES = [
     *packing_samples(),
     *linear_samples(),
     *norm_samples(),
     *rotary_samples(),
     *attention_samples(),
+    *decoding_samples(),
 ]
 
 
 def operators() -> list[str]:
-    """The names of all operators there are."""
+    """The names of all operators there are, "linear.default"."""
     names = torch._C._dispatch_get_all_op_names()
-    return sorted({name.split("::")[1] for name in names if name.startswith("xcpu::")})
+    own = (name.removeprefix("xcpu::") for name in names if name.startswith("xcpu::"))
+    return sorted(name if "." in name else f"{name}.default" for name in own)

@@ -88,6 +88,14 @@ void expect_sizes(const plug::Tensor& tensor, const char* name, std::initializer
   expect_sizes(tensor, name, plug::Ints(sizes.begin(), static_cast<std::int64_t>(sizes.size())));
 }
 
+void expect_table(const plug::Tensor& cos, const plug::Tensor& sin, std::int64_t head_dim) {
+  if (cos.ndim() != 2 || cos.size(1) < 1 || 2 * cos.size(1) > head_dim) {
+    refuse("cos has the sizes " + text_of(cos.sizes()) + "; it is a row for each position, of at most half " +
+           "of head_dim, " + std::to_string(head_dim));
+  }
+  expect_sizes(sin, "sin", cos.sizes());
+}
+
 std::optional<std::int64_t> common_stride(const plug::Tensor& tensor, std::int32_t dims) {
   std::optional<std::int64_t> stride;
   std::int64_t next = 0;

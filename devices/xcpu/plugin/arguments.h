@@ -48,6 +48,9 @@ struct Rows {
 Rows rows_of(const plug::Call& call, const plug::Tensor& tensor, const char* name);
 xcpu_rows rows_of(const plug::Call& call, const std::optional<plug::Tensor>& tensor, const char* name);
 
+// cos and sin of rotary embedding: a row for each position, of at most half of head_dim.
+void expect_table(const plug::Tensor& cos, const plug::Tensor& sin, std::int64_t head_dim);
+
 // A matrix of any strides.
 xcpu_matrix matrix_of(const plug::Tensor& tensor, const char* name);
 

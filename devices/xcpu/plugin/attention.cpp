@@ -1,8 +1,5 @@
 #include "attention.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <string>
 
 #include "arguments.h"
@@ -18,14 +15,8 @@ using OptionalTensor = std::optional<plug::Tensor>;
 const float* per_head(const plug::Call& call, const OptionalTensor& tensor, const char* name,
                       std::int64_t heads) {
   if (!tensor) return nullptr;
-  dtype_of(*tensor, name);
   expect_sizes(*tensor, name, {heads});
-  const plug::Scratch<float> numbers(call, heads);
-  const auto bytes = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(tensor->dtype()));
-  plug::check(plug_convert(reinterpret_cast<char*>(numbers.data()), PLUG_F32, sizeof(float),
-                           static_cast<char*>(plug_address(&tensor->raw().mem)), tensor->dtype(),
-                           tensor->stride(0) * bytes, heads));
-  return numbers.data();
+  return floats_of(call, *tensor, name);
 }
 
 xcpu_scores scores_of(const plug::Call& call, bool causal, std::optional<double> scale, std::int64_t window,
@@ -42,27 +33,6 @@ xcpu_scores scores_of(const plug::Call& call, bool causal, std::optional<double>
   return scores;
 }
 
-// Where sequences begin, and after the last the end.
-struct Starts {
-  const std::int64_t* data;
-  std::int64_t sequences;
-};
-
-Starts starts_of(const plug::Call& call, const plug::Tensor& starts, const char* name, std::int64_t tokens) {
-  if (starts.ndim() != 1 || starts.numel() < 1) {
-    refuse(std::string(name) + " has the sizes " + text_of(starts.sizes()) +
-           "; it is where each sequence begins, and the end");
-  }
-  const Starts found{integers_of(call, starts, name), starts.numel() - 1};
-  if (found.data[0] != 0 || found.data[found.sequences] != tokens ||
-      !std::is_sorted(found.data, found.data + found.sequences + 1)) {
-    refuse(std::string(name) + " begins with " + std::to_string(found.data[0]) + " and ends with " +
-           std::to_string(found.data[found.sequences]) + "; it ascends from 0 to the " +
-           std::to_string(tokens) + " tokens");
-  }
-  return found;
-}
-
 // Sequences of as many tokens each.
 Starts even_starts(const plug::Call& call, std::int64_t sequences, std::int64_t length) {
   const plug::Scratch<std::int64_t> starts(call, sequences + 1);
@@ -70,19 +40,13 @@ Starts even_starts(const plug::Call& call, std::int64_t sequences, std::int64_t 
   return {starts.data(), sequences};
 }
 
-Starts starts_of(const plug::Call& call, const OptionalTensor& given, const char* name,
-                 const plug::Tensor& of, std::int64_t tokens) {
+Starts given_or_even(const plug::Call& call, const OptionalTensor& given, const char* name,
+                     const plug::Tensor& of, std::int64_t tokens) {
   if (given) return starts_of(call, *given, name, tokens);
   const std::int64_t length = of.size(-3);
   std::int64_t sequences = 1;
   for (std::int32_t d = 0; d < of.ndim() - 3; ++d) sequences *= of.size(d);
   return even_starts(call, sequences, length);
-}
-
-// Scratch grows with the threads that may work: those of PyTorch may be more than there are processors.
-std::int32_t most_threads() {
-  static const auto count = static_cast<std::int32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  return count;
 }
 
 std::int32_t head_count(const Heads& heads) { return static_cast<std::int32_t>(heads.count); }
@@ -105,10 +69,10 @@ void attention(plug::Call& call, plug::Tensor q, plug::Tensor k, plug::Tensor v,
   }
   expect_sizes(v, "v", k.sizes());
   expect_groups(q, queries, keys.count, "k");
-  const Starts first = starts_of(call, q_starts, "q_starts", q, queries.tokens);
+  const Starts first = given_or_even(call, q_starts, "q_starts", q, queries.tokens);
   // Without starts of their own keys have those of the queries.
   const Starts second = q_starts && !k_starts ? starts_of(call, *q_starts, "q_starts", keys.tokens)
-                                              : starts_of(call, k_starts, "k_starts", k, keys.tokens);
+                                              : given_or_even(call, k_starts, "k_starts", k, keys.tokens);
   if (first.sequences != second.sequences) {
     refuse("q has " + std::to_string(first.sequences) + " sequences, and k has " +
            std::to_string(second.sequences));

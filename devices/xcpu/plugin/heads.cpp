@@ -1,5 +1,8 @@
 #include "heads.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -39,6 +42,36 @@ const std::int64_t* integers_of(const plug::Call& call, const plug::Tensor& tens
   if (tensor.dtype() != PLUG_I64) refuse(std::string(name) + " is " + look_of(tensor) + "; it is int64");
   if (tensor.is_contiguous()) return tensor.data<std::int64_t>();
   return static_cast<const std::int64_t*>(copy_contiguous(call, tensor));
+}
+
+const float* floats_of(const plug::Call& call, const plug::Tensor& tensor, const char* name) {
+  dtype_of(tensor, name);
+  const plug::Scratch<float> numbers(call, tensor.numel());
+  const auto bytes = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(tensor.dtype()));
+  plug::check(plug_convert(reinterpret_cast<char*>(numbers.data()), PLUG_F32, sizeof(float),
+                           static_cast<char*>(plug_address(&tensor.raw().mem)), tensor.dtype(),
+                           tensor.stride(0) * bytes, tensor.numel()));
+  return numbers.data();
+}
+
+Starts starts_of(const plug::Call& call, const plug::Tensor& starts, const char* name, std::int64_t tokens) {
+  if (starts.ndim() != 1 || starts.numel() < 1) {
+    refuse(std::string(name) + " has the sizes " + text_of(starts.sizes()) +
+           "; it is where each sequence begins, and the end");
+  }
+  const Starts found{integers_of(call, starts, name), starts.numel() - 1};
+  if (found.data[0] != 0 || found.data[found.sequences] != tokens ||
+      !std::is_sorted(found.data, found.data + found.sequences + 1)) {
+    refuse(std::string(name) + " begins with " + std::to_string(found.data[0]) + " and ends with " +
+           std::to_string(found.data[found.sequences]) + "; it ascends from 0 to the " +
+           std::to_string(tokens) + " tokens");
+  }
+  return found;
+}
+
+std::int32_t most_threads() {
+  static const auto count = static_cast<std::int32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  return count;
 }
 
 }  // namespace xcpu::plugin

@@ -37,21 +37,6 @@ const xcpu_team* team_of(const xcpu_linear_args& args) {
   return args.rows <= kFewRows && xcpu_packed_bytes(&args.weight) <= kFewBytes ? nullptr : team();
 }
 
-xcpu_linear_args common_args(const plug::Call& call, const plug::Tensor& x, const xcpu_packed& weight,
-                             const OptionalTensor& bias, std::string_view activation,
-                             std::string_view precision) {
-  xcpu_linear_args args{};
-  args.weight = weight;
-  args.precision = precision_of(precision);
-  args.activation = activation_of(activation);
-  const Rows rows = rows_of(call, x, "x");
-  expect_inputs(x, "x", weight, "weight");
-  args.rows = rows.count;
-  args.x = rows.rows;
-  args.bias = bias_of(call, bias, "bias", weight);
-  return args;
-}
-
 void run(const plug::Call& call, const xcpu_linear_args& args) {
   if (args.rows == 0) return;
   const plug::Scratch<char> scratch(call, xcpu_linear_scratch(&args));
@@ -67,12 +52,27 @@ xcpu_dtype between(const xcpu_packed& down, xcpu_precision precision) {
 
 }  // namespace
 
+xcpu_linear_args linear_args(const plug::Call& call, const plug::Tensor& x, const xcpu_packed& weight,
+                             const OptionalTensor& bias, std::string_view activation,
+                             std::string_view precision) {
+  xcpu_linear_args args{};
+  args.weight = weight;
+  args.precision = precision_of(precision);
+  args.activation = activation_of(activation);
+  const Rows rows = rows_of(call, x, "x");
+  expect_inputs(x, "x", weight, "weight");
+  args.rows = rows.count;
+  args.x = rows.rows;
+  args.bias = bias_of(call, bias, "bias", weight);
+  return args;
+}
+
 void linear(plug::Call& call, plug::Tensor x, plug::Tensor weight, OptionalTensor bias,
             std::string_view activation, OptionalTensor mul, OptionalTensor residual,
             std::string_view precision, OptionalDtype /*dtype*/, plug::Out out) {
   const xcpu_packed packed = packed_of(weight, "weight");
   if (packed.pair != 0) refuse("weight is a pair: use xcpu::gate_up, or a weight of xcpu::pack");
-  xcpu_linear_args args = common_args(call, x, packed, bias, activation, precision);
+  xcpu_linear_args args = linear_args(call, x, packed, bias, activation, precision);
   args.mul = beside(call, mul, "mul", out);
   args.residual = beside(call, residual, "residual", out);
   args.out = rows_of(call, out, "dtype").rows;
@@ -83,7 +83,7 @@ void linear_grad(plug::Call& call, plug::Tensor grad, plug::Tensor x, plug::Tens
                  OptionalTensor bias, OptionalTensor mul, std::string_view activation,
                  std::string_view precision, plug::Out out) {
   const xcpu_packed packed = packed_of(weight, "weight");
-  xcpu_linear_args args = common_args(call, x, packed, bias, activation, precision);
+  xcpu_linear_args args = linear_args(call, x, packed, bias, activation, precision);
   const xcpu_activation kind = args.activation;
   const xcpu_rows given = beside(call, grad, "grad", out);
   const xcpu_rows by = beside(call, mul, "mul", out);
@@ -109,7 +109,7 @@ void gate_up(plug::Call& call, plug::Tensor x, plug::Tensor weight, OptionalTens
              OptionalDtype /*dtype*/, plug::Out out) {
   const xcpu_packed packed = packed_of(weight, "weight");
   if (packed.pair == 0) refuse("weight is one matrix: use xcpu::linear, or a weight of xcpu::pack_pair");
-  xcpu_linear_args args = common_args(call, x, packed, bias, activation, precision);
+  xcpu_linear_args args = linear_args(call, x, packed, bias, activation, precision);
   args.residual = beside(call, residual, "residual", out);
   args.out = rows_of(call, out, "dtype").rows;
   run(call, args);

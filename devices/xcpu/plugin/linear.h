@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "torchplug/plug.hpp"
+#include "xcpu/xcpu.h"
 
 namespace xcpu::plugin {
 
@@ -44,5 +45,10 @@ inline constexpr const char* kMlp =
 void mlp(plug::Call& call, plug::Tensor x, plug::Tensor up, plug::Tensor down, OptionalTensor up_bias,
          OptionalTensor down_bias, std::string_view activation, OptionalTensor residual,
          std::string_view precision, OptionalDtype dtype, plug::Out out);
+
+// What every call with a weight has: x, the weight, the bias and how they are multiplied.
+xcpu_linear_args linear_args(const plug::Call& call, const plug::Tensor& x, const xcpu_packed& weight,
+                             const OptionalTensor& bias, std::string_view activation,
+                             std::string_view precision);
 
 }  // namespace xcpu::plugin

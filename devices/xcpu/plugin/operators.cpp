@@ -5,6 +5,7 @@
 #include "aten_norm.h"
 #include "attention.h"
 #include "cache.h"
+#include "decoding.h"
 #include "linear.h"
 #include "norm.h"
 #include "packing.h"
@@ -77,6 +78,11 @@ constexpr plug::Kernel kList[] = {
         .with_shapes("[slots.0, cache.1, head_dim] dtype; [slots.0, cache.1, head_dim] dtype"),
     plug::kernel<&attention>(kAttention, kOwn).with_shapes("q"),
     plug::kernel<&paged_attention>(kPagedAttention, kOwn).with_shapes("q"),
+    plug::kernel<&qkv>(kQkv, kOwn).with_shapes("[x[:-1], q_heads, weight.0 // (q_heads + 2 * cache.1)] x"),
+    plug::kernel<&lm_head_topk>(kTop, kOwn).with_shapes("[x[:-1], k] float32; [x[:-1], k] int64"),
+    plug::kernel<&lm_head_topk_of_rows>(kTopOfRows, kOwn)
+        .with_shapes("[rows.0, k] float32; [rows.0, k] int64"),
+    plug::kernel<&embedding_bag>(kEmbeddingBag, kOwn).with_shapes("[starts.0 - 1, table.1] table"),
 
     // PyTorch's, where they are faster than its own on the CPU; the rest is borrowed.
     plug::kernel<&native_layer_norm>(PLUG_SCHEMA_NATIVE_LAYER_NORM),

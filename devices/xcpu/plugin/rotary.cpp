@@ -20,11 +20,7 @@ const std::int64_t* places(const plug::Call& call, const plug::Tensor& q, std::i
 xcpu_rotary rotary_of(const plug::Call& call, const plug::Tensor& q, const plug::Tensor& cos,
                       const plug::Tensor& sin, const std::optional<plug::Tensor>& positions, bool interleaved,
                       std::int64_t tokens) {
-  if (cos.ndim() != 2 || cos.size(1) < 1 || 2 * cos.size(1) > q.size(-1)) {
-    refuse("cos has the sizes " + text_of(cos.sizes()) + "; it is a row for each position, of at most half " +
-           "of head_dim, " + std::to_string(q.size(-1)));
-  }
-  expect_sizes(sin, "sin", cos.sizes());
+  expect_table(cos, sin, q.size(-1));
   xcpu_rotary rotary{};
   rotary.form = interleaved ? XCPU_ROTARY_INTERLEAVED : XCPU_ROTARY_HALVES;
   rotary.rotary_dim = static_cast<std::int32_t>(2 * cos.size(1));
