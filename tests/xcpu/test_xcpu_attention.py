@@ -68,6 +68,32 @@ def test_sequences_of_any_lengths_do_not_see_each_other(options):
     assert_within(found, expected, 1e-5)
 
 
+@options
+def test_the_gradients_of_attention_are_those_of_float64(options):
+    lengths, more = [3, 0, 9], [5, 0, 9]
+    sequences = [draw(queries, keys) for queries, keys in zip(lengths, more, strict=True)]
+    given = [torch.cat(parts) for parts in zip(*sequences, strict=True)]
+    starts = [torch.tensor([0, *torch.tensor(counts).cumsum(0)]) for counts in (lengths, more)]
+    numbers = {name: value for name, value in options.items() if torch.is_tensor(value)}
+    rest = {name: value for name, value in options.items() if name not in numbers}
+    mine = [t.clone().requires_grad_() for t in (*given, *numbers.values())]
+    theirs = [t.double().requires_grad_() for t in (*given, *numbers.values())]
+    q, k, v, *heads = mine
+    found = xcpu.attention(q, k, v, *starts, **dict(zip(numbers, heads, strict=True)), **rest)
+    grad = torch.randn_like(found)
+    found.backward(grad)
+    q, k, v, *heads = theirs
+    parts = [t.split(counts) for t, counts in ((q, lengths), (k, more), (v, more))]
+    expected = torch.cat(
+        [
+            reference(*part, **dict(zip(numbers, heads, strict=True)), **rest)
+            for part in zip(*parts, strict=True)
+        ]
+    )
+    expected.backward(grad.double())
+    assert_same([t.grad.double() for t in mine], [t.grad for t in theirs], rtol=1e-4, atol=1e-4)
+
+
 def test_a_batch_is_sequences_of_one_length_in_any_layout():
     q, k, v = torch.randn(3, 4, 6, 32), *torch.randn(2, 3, 2, 6, 32)  # batch, heads, tokens
     found = xcpu.attention(*(t.transpose(1, 2) for t in (q, k, v)))

@@ -185,11 +185,14 @@ def attention_samples():
         starts = {"q_starts": torch.tensor([0, 2, 3]), "window": 2, "softcap": 20.0}
         numbers = {"alibi": randn(4).abs(), "sinks": randn(4)}
         yield Sample("paged_attention", {"q": q[:3], **paged, **starts, **numbers})
-    yield Sample(
-        "attention", {"q": randn(2, 5, 4, 16), "k": randn(2, 5, 2, 16), "v": randn(2, 5, 2, 16)}
-    )
-    starts = {"q_starts": torch.tensor([0, 4, 9])}
-    yield Sample("attention", {"q": q, "k": k, "v": v, **starts, "causal": False, "scale": 0.3})
+    batch = {"q": randn(2, 5, 4, 16), "k": randn(2, 5, 2, 16), "v": randn(2, 5, 2, 16)}
+    yield Sample("attention", batch, ("q", "k", "v"))
+    starts, numbers = torch.tensor([0, 4, 9]), {"alibi": randn(4).abs(), "sinks": randn(4)}
+    options = {"causal": False, "scale": 0.3, "softcap": 20.0, "window": 3, **numbers}
+    given = {"q": q, "k": k, "v": v, "q_starts": starts}
+    yield Sample("attention", {**given, **options}, ("q", "k", "v", "alibi", "sinks"))
+    given = {"grad": q + 1, **given, "k_starts": starts}
+    yield Sample("attention_backward", {**given, **options}, results=5)
 
 
 def decoding_samples():

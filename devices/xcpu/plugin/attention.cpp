@@ -59,9 +59,11 @@ void expect_groups(const plug::Tensor& q, const Heads& queries, std::int64_t kv_
 
 }  // namespace
 
-void attention(plug::Call& call, plug::Tensor q, plug::Tensor k, plug::Tensor v, OptionalTensor q_starts,
-               OptionalTensor k_starts, bool causal, std::optional<double> scale, std::int64_t window,
-               double softcap, OptionalTensor alibi, OptionalTensor sinks, plug::Out out) {
+xcpu_attention_args attention_args(const plug::Call& call, const plug::Tensor& q, const plug::Tensor& k,
+                                   const plug::Tensor& v, const OptionalTensor& q_starts,
+                                   const OptionalTensor& k_starts, bool causal, std::optional<double> scale,
+                                   std::int64_t window, double softcap, const OptionalTensor& alibi,
+                                   const OptionalTensor& sinks) {
   const Heads queries = heads_of(call, q, "q"), keys = heads_of(call, k, "k"),
               values = heads_of(call, v, "v");
   if (keys.head_dim != queries.head_dim) {
@@ -79,7 +81,6 @@ void attention(plug::Call& call, plug::Tensor q, plug::Tensor k, plug::Tensor v,
   }
   xcpu_attention_args args{};
   args.scores = scores_of(call, causal, scale, window, softcap, alibi, sinks, queries.count);
-  if (out.numel() == 0) return;
   args.sequences = first.sequences;
   args.q_starts = first.data;
   args.k_starts = second.data;
@@ -90,6 +91,15 @@ void attention(plug::Call& call, plug::Tensor q, plug::Tensor k, plug::Tensor v,
   args.q = queries.heads;
   args.k = keys.heads;
   args.v = values.heads;
+  return args;
+}
+
+void attention(plug::Call& call, plug::Tensor q, plug::Tensor k, plug::Tensor v, OptionalTensor q_starts,
+               OptionalTensor k_starts, bool causal, std::optional<double> scale, std::int64_t window,
+               double softcap, OptionalTensor alibi, OptionalTensor sinks, plug::Out out) {
+  xcpu_attention_args args =
+      attention_args(call, q, k, v, q_starts, k_starts, causal, scale, window, softcap, alibi, sinks);
+  if (out.numel() == 0) return;
   args.out = heads_of(call, out, "q").heads;
   const plug::Scratch<char> scratch(call, xcpu_attention_scratch(&args));
   check(xcpu_attention(&args, scratch.data(), team()));

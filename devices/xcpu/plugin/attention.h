@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "torchplug/plug.hpp"
+#include "xcpu/xcpu.h"
 
 namespace xcpu::plugin {
 
@@ -17,6 +18,14 @@ void attention(plug::Call& call, plug::Tensor q, plug::Tensor k, plug::Tensor v,
                std::optional<plug::Tensor> q_starts, std::optional<plug::Tensor> k_starts, bool causal,
                std::optional<double> scale, std::int64_t window, double softcap,
                std::optional<plug::Tensor> alibi, std::optional<plug::Tensor> sinks, plug::Out out);
+
+// What such a call says, checked; `out` is not set.
+xcpu_attention_args attention_args(const plug::Call& call, const plug::Tensor& q, const plug::Tensor& k,
+                                   const plug::Tensor& v, const std::optional<plug::Tensor>& q_starts,
+                                   const std::optional<plug::Tensor>& k_starts, bool causal,
+                                   std::optional<double> scale, std::int64_t window, double softcap,
+                                   const std::optional<plug::Tensor>& alibi,
+                                   const std::optional<plug::Tensor>& sinks);
 
 // q: [tokens, heads, head_dim], the last tokens of sequences of these lengths, whose pages block_table lists.
 // Without q_starts each sequence has one.
