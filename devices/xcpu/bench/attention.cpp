@@ -2,7 +2,7 @@
 // probes, in turns; medians over the rounds. Decoding cycles through sequences in more memory than caches
 // have.
 //
-//   xcpu_attention_bench [--rounds N] [--threads N] [--length N] [--only TEXT]
+//   xcpu_attention_bench [--rounds N] [--threads N] [--length N] [--cycle MIB] [--only TEXT]
 
 #include <algorithm>
 #include <cstdio>
@@ -24,6 +24,7 @@ struct Options {
   int rounds = 7;
   int threads = static_cast<int>(std::thread::hardware_concurrency());
   std::int64_t length = 1024;
+  std::int64_t cycle = 256;  // MiB of caches of tokens that follow each other
   std::string only;
 };
 
@@ -35,6 +36,7 @@ Options parse(int count, char** words) {
     if (word == "--rounds") options.rounds = std::atoi(value);
     if (word == "--threads") options.threads = std::atoi(value);
     if (word == "--length") options.length = std::atoll(value);
+    if (word == "--cycle") options.cycle = std::atoll(value);
     if (word == "--only") options.only = value;
   }
   return options;
@@ -69,7 +71,6 @@ std::vector<std::uint16_t> halves(std::int64_t count) {
   return values;
 }
 
-constexpr std::int64_t kCycle = 256 << 20;
 constexpr int kHeads = 32;
 constexpr int kKvHeads = 8;
 constexpr int kDim = 128;
@@ -84,16 +85,17 @@ struct Decode {
   std::vector<std::int64_t> table, starts, lengths;
   std::vector<char> scratch;
 
-  Decode(const Threads& of, xcpu_cache_kind kind, std::int64_t tokens, std::int64_t together)
+  Decode(const Threads& of, xcpu_cache_kind kind, std::int64_t tokens, std::int64_t together,
+         std::int64_t cycle)
       : threads(of),
         length(tokens),
         batch(together),
         pages((tokens + 63) / 64),
         cache{nullptr, kind, kKvHeads, kDim, 64, 1},
-        memory(kCycle),
+        memory(cycle),
         q(halves(together * kHeads * kDim)),
         out(q.size()) {
-    cache.pages = kCycle / xcpu_cache_bytes(&cache);
+    cache.pages = cycle / xcpu_cache_bytes(&cache);
     cache.data = memory.data();
     calls = cache.pages / pages / batch;
     for (std::int64_t page = 0; page < cache.pages; ++page) table.push_back(page);
@@ -138,12 +140,13 @@ struct Decode {
     scratch.resize(static_cast<std::size_t>(xcpu_paged_attention_scratch(&args)) + 64);
     const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
     void* aligned = scratch.data() + (64 - address % 64);
+    const std::int64_t repeats = std::max<std::int64_t>(calls, 64);
     const double begin = threads.seconds();
-    for (std::int64_t call = 0; call < calls; ++call) {
+    for (std::int64_t call = 0; call < repeats; ++call) {
       args.block_table = table.data() + next++ % calls * batch * pages;
       succeed(xcpu_paged_attention(&args, aligned, threads.team()));
     }
-    return (threads.seconds() - begin) / static_cast<double>(calls);
+    return (threads.seconds() - begin) / static_cast<double>(repeats);
   }
 };
 
@@ -237,7 +240,7 @@ struct Rows {
 
 int run(const Options& options) {
   const Threads threads(options.threads);
-  const Memory probe(kCycle);
+  const Memory probe(256 << 20);
   std::vector<Case> cases;
   const auto is_asked = [&](const std::string& name) { return name.find(options.only) != std::string::npos; };
   std::vector<Decode> decodes;
@@ -247,7 +250,7 @@ int run(const Options& options) {
     for (const std::int64_t batch : {1, 4}) {
       const std::string full = std::string("decode ") + name + " B=" + std::to_string(batch);
       if (!is_asked(full)) continue;
-      Decode& decode = decodes.emplace_back(threads, kind, options.length, batch);
+      Decode& decode = decodes.emplace_back(threads, kind, options.length, batch, options.cycle << 20);
       cases.push_back({full, decode.bytes(), 0, [&decode] { return decode.seconds(); }});
     }
   }
@@ -275,7 +278,8 @@ int run(const Options& options) {
   }
   const Peak peak = peak_products(threads);
   std::printf("%s, %d threads, length %lld; read %.1f GB/s, bf16 %.0f GFLOP/s\n", xcpu_isa(), options.threads,
-              static_cast<long long>(options.length), read_bandwidth(threads, probe, probe.bytes()) / 1e9, peak.bf16 / 1e9);
+              static_cast<long long>(options.length), read_bandwidth(threads, probe, probe.bytes()) / 1e9,
+              peak.bf16 / 1e9);
   std::printf("%-24s %10s %10s %10s\n", "", "of roof", "best", "ms");
   for (const Case& measured : cases) {
     std::printf("%-24s %10.3f %10.3f %10.3f\n", measured.name.c_str(), median(measured.of_roof),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "attention_memory.h"
 #include "attention_schedule.h"
 #include "cache_shape.h"
 #include "check.h"
@@ -104,6 +105,16 @@ const std::int64_t* k_starts_of(const xcpu_attention_args& args) {
   return args.k_starts != nullptr ? args.k_starts : args.q_starts;
 }
 
+struct Scratch {
+  std::int64_t tiles, slots;  // bytes
+
+  Scratch(const AttentionInMemory& memory, std::int64_t kv_heads)
+      : tiles(tile_bytes_of(memory.call.tiles.shape, memory.call.k_starts, memory.call.sequences, kv_heads)),
+        slots(lines(memory.call.k_starts[memory.call.sequences] * 8)) {}
+};
+
+}  // namespace
+
 std::string fault_of_attention(const xcpu_attention_args& args) {
   std::string fault =
       fault_of_numbers({{args.head_dim, "head_dim", 1, kMostHeadDim},
@@ -122,43 +133,35 @@ std::string fault_of_attention(const xcpu_attention_args& args) {
                          {args.out, "out", q_tokens, args.q_heads, args.head_dim, Need::kNeeded}});
 }
 
-// Keys and values as tiles in scratch: a page has one tile, and the pages of a sequence follow each other.
-struct InMemory {
-  xcpu_cache_kind kind;
-  Attention call{};
-  std::int64_t tokens, tile_bytes, slot_bytes;
+AttentionInMemory::AttentionInMemory(const xcpu_attention_args& args)
+    : kind(args.k.dtype == XCPU_BF16 && args.v.dtype == XCPU_BF16 ? XCPU_CACHE_BF16 : XCPU_CACHE_F32),
+      call{} {
+  call.tiles = {tile_shape_of(kind, args.head_dim), nullptr, args.kv_heads, 1, nullptr, 0};
+  call.sequences = args.sequences;
+  call.q_starts = args.q_starts;
+  call.k_starts = k_starts_of(args);
+  call.q_heads = args.q_heads;
+  call.group = args.q_heads / args.kv_heads;
+  call.scores = args.scores;
+  call.q = args.q;
+  call.out = args.out;
+  call.lse = args.lse;
+}
 
-  explicit InMemory(const xcpu_attention_args& args)
-      : kind(args.k.dtype == XCPU_BF16 && args.v.dtype == XCPU_BF16 ? XCPU_CACHE_BF16 : XCPU_CACHE_F32),
-        tokens(k_starts_of(args)[args.sequences]) {
-    call.tiles = {tile_shape_of(kind, args.head_dim), nullptr, args.kv_heads, 1, nullptr, 0};
-    call.sequences = args.sequences;
-    call.q_starts = args.q_starts;
-    call.k_starts = k_starts_of(args);
-    call.q_heads = args.q_heads;
-    call.group = args.q_heads / args.kv_heads;
-    call.scores = args.scores;
-    call.q = args.q;
-    call.out = args.out;
-    call.lse = args.lse;
-    tile_bytes =
-        lines((tokens / kTileTokens + args.sequences + 1) * args.kv_heads * call.tiles.shape.tile_bytes);
-    slot_bytes = lines(tokens * 8);
+// Of each sequence the last tile may have few tokens.
+std::int64_t tile_bytes_of(const TileShape& shape, const std::int64_t* starts, std::int64_t sequences,
+                           std::int64_t heads) {
+  return lines((starts[sequences] / kTileTokens + sequences + 1) * heads * shape.tile_bytes);
+}
+
+void find_slots(const std::int64_t* starts, std::int64_t sequences, std::int64_t* slots) {
+  for (std::int64_t s = 0; s < sequences; ++s) {
+    const std::int64_t first = (starts[s] / kTileTokens + s) * kTileTokens;
+    for (std::int64_t token = starts[s]; token < starts[s + 1]; ++token)
+      slots[token] = first + token - starts[s];
   }
+}
 
-  std::int64_t packed_bytes() const { return tile_bytes + slot_bytes; }
-
-  void find_slots(std::int64_t* slots) const {
-    for (std::int64_t s = 0; s < call.sequences; ++s) {
-      const std::int64_t first = (call.k_starts[s] / kTileTokens + s) * kTileTokens;
-      for (std::int64_t token = call.k_starts[s]; token < call.k_starts[s + 1]; ++token) {
-        slots[token] = first + token - call.k_starts[s];
-      }
-    }
-  }
-};
-
-}  // namespace
 }  // namespace xcpu
 
 int64_t xcpu_paged_attention_scratch(const xcpu_paged_attention_args* args) {
@@ -199,8 +202,9 @@ const char* xcpu_paged_attention_place(const xcpu_paged_attention_args* args, in
 int64_t xcpu_attention_scratch(const xcpu_attention_args* args) {
   const xcpu::Kernels* kernels = xcpu::kernels();
   if (kernels == nullptr || !xcpu::fault_of_attention(*args).empty()) return 0;
-  const xcpu::InMemory memory(*args);
-  return memory.packed_bytes() +
+  const xcpu::AttentionInMemory memory(*args);
+  const xcpu::Scratch bytes(memory, args->kv_heads);
+  return bytes.tiles + bytes.slots +
          args->threads * xcpu::AttentionSchedule(memory.call, kernels->attention[memory.kind]).thread_bytes();
 }
 
@@ -209,19 +213,21 @@ const char* xcpu_attention(const xcpu_attention_args* args, void* scratch, const
   if (kernels == nullptr) return xcpu::isa_error();
   const std::string fault = xcpu::fault_of_attention(*args);
   if (!fault.empty()) return xcpu::refuse(fault);
-  xcpu::InMemory memory(*args);
-  memory.call.tiles.data = static_cast<std::uint8_t*>(scratch);
-  auto* slots = reinterpret_cast<std::int64_t*>(memory.call.tiles.data + memory.tile_bytes);
-  memory.find_slots(slots);
-  const xcpu::CacheWrite write{memory.call.tiles, memory.kind, memory.tokens, slots, args->k, args->v};
+  xcpu::AttentionInMemory memory(*args);
+  const xcpu::Scratch bytes(memory, args->kv_heads);
+  auto* data = static_cast<std::uint8_t*>(scratch);
+  memory.call.tiles.data = data;
+  auto* slots = reinterpret_cast<std::int64_t*>(data + bytes.tiles);
+  xcpu::find_slots(memory.call.k_starts, args->sequences, slots);
+  const std::int64_t tokens = memory.call.k_starts[args->sequences];
+  const xcpu::CacheWrite write{memory.call.tiles, memory.kind, tokens, slots, args->k, args->v};
   const xcpu::AttentionSchedule schedule(memory.call, kernels->attention[memory.kind]);
   xcpu::Barrier barrier;
   xcpu::run_team(team, [&](std::int32_t index, std::int32_t count) {
-    const xcpu::Share units = xcpu::share_of(memory.tokens * args->kv_heads, index, count);
+    const xcpu::Share units = xcpu::share_of(tokens * args->kv_heads, index, count);
     kernels->cache->write(write, units.begin, units.end);
     barrier.wait(count);
-    schedule.run(index, std::min(count, args->threads), count, memory.call.tiles.data + memory.packed_bytes(),
-                 barrier);
+    schedule.run(index, std::min(count, args->threads), count, data + bytes.tiles + bytes.slots, barrier);
   });
   return nullptr;
 }

@@ -81,6 +81,18 @@ struct AttentionKernels {
                   std::int64_t count);
 };
 
+// Rows of tokens from `first` on, of a sequence, and a query head or a kv head.
+struct GradientRows {
+  std::int64_t sequence, head, first, rows;
+};
+struct AttentionGradientKernels {
+  int max_rows;
+  std::int64_t (*workspace_bytes)(const TileShape& shape);
+  void (*delta)(const AttentionGradient& gradient, std::int64_t token_begin, std::int64_t token_end);
+  void (*queries)(const AttentionGradient& gradient, const GradientRows& rows, void* workspace);
+  void (*keys)(const AttentionGradient& gradient, const GradientRows& rows, void* workspace);
+};
+
 // Products of queries, keys and values, in rows; unit u is head u % heads of token u / heads, where heads are
 // those of queries, then those of keys.
 struct QkvSplit {
@@ -118,7 +130,8 @@ struct Kernels {
   const NormKernels* norm;
   const RotaryKernels* rotary;
   const CacheKernels* cache;
-  const AttentionKernels* attention;  // by xcpu_cache_kind
+  const AttentionKernels* attention;                   // by xcpu_cache_kind
+  const AttentionGradientKernels* attention_gradient;  // by xcpu_cache_kind, of fp32 and bf16
   const QkvKernels* qkv;
   const TopKernels* top;
   const PlainKernels* plain;

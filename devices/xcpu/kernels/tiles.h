@@ -75,4 +75,15 @@ struct AttentionTask {
 // A partial result of a row: dim sums, the largest score (a power of two), the sum of weights, 14 unused.
 constexpr int kPartialExtra = 16;
 
+// The gradient of attention of sequences in memory: every operand as tiles in scratch, as keys and as values,
+// each tile a page. Tiles of queries and gradients have a head for each query head, and the tokens of
+// q_starts.
+struct AttentionGradient {
+  Attention call;
+  Tiles keys, values, queries, grads;
+  xcpu_heads k, v, grad;
+  xcpu_heads grad_q, grad_k, grad_v;
+  float* delta;  // of each token and query head, the product of its result and its gradient
+};
+
 }  // namespace xcpu

@@ -356,6 +356,20 @@ typedef struct xcpu_attention_args {
 int64_t xcpu_attention_scratch(const xcpu_attention_args* args);
 const char* xcpu_attention(const xcpu_attention_args* args, void* scratch, const xcpu_team* team);
 
+/* From the gradient of out to those of q, k and v, of which any may be absent. forward is the call that
+** gave out and lse, which both have to be there. Sinks and alibi have no gradient. */
+typedef struct xcpu_attention_backward_args {
+  xcpu_attention_args forward;
+  xcpu_heads grad;
+  xcpu_heads grad_q;
+  xcpu_heads grad_k;
+  xcpu_heads grad_v;
+} xcpu_attention_backward_args;
+
+int64_t xcpu_attention_backward_scratch(const xcpu_attention_backward_args* args);
+const char* xcpu_attention_backward(const xcpu_attention_backward_args* args, void* scratch,
+                                    const xcpu_team* team);
+
 /* ------------------------- queries, keys and values at once ---------------------- */
 
 /* The product with the weight of queries, keys and values, in this order, (q_heads + 2 * kv_heads) *

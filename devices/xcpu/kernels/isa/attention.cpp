@@ -19,6 +19,7 @@ struct Chunk {
   std::int64_t tiles;
   const std::uint8_t* keys[kMostChunkTiles];
   ValueTiles values;
+  Ahead ahead;
   alignas(64) float key_scales[kChunk];
   alignas(64) float value_scales[kChunk];
 };
@@ -94,6 +95,27 @@ void gather_scales(const Attention& call, Chunk& chunk) {
   }
 }
 
+// What is likely to be read after the chunk: the next one of the task, or the first of the next head or
+// sequence.
+void look_ahead(const Attention& call, const AttentionTask& task, std::int64_t first, std::int64_t most,
+                Chunk& chunk) {
+  AttentionTask next = task;
+  next.tile_begin = first;
+  if (first >= task.tile_end) {
+    const bool has_head = task.kv_head + 1 < call.tiles.kv_heads;
+    next.kv_head = has_head ? task.kv_head + 1 : 0;
+    next.sequence = has_head ? task.sequence : task.sequence + 1;
+    next.tile_begin = has_head && first == task.tile_end ? task.tile_begin : 0;
+    const std::int64_t length = next.sequence < call.sequences ? length_of(call, next.sequence) : 0;
+    next.tile_end = smaller_of(task.tile_end, (length + kTileTokens - 1) / kTileTokens);
+  }
+  chunk.ahead.count = larger_of(0, smaller_of(most, next.tile_end - next.tile_begin));
+  for (std::int64_t tile = 0; tile < chunk.ahead.count; ++tile) {
+    chunk.ahead.tiles[tile] = tile_at(call, next.sequence, next.kv_head, next.tile_begin + tile);
+  }
+  chunk.ahead.begin(call.tiles.shape.tile_bytes);
+}
+
 template <class Kind>
 void open_chunk(const Attention& call, const AttentionTask& task, std::int64_t first, std::int64_t most,
                 Rows& rows, Chunk& chunk) {
@@ -105,10 +127,8 @@ void open_chunk(const Attention& call, const AttentionTask& task, std::int64_t f
   chunk.values.dim = shape.dim;
   for (std::int64_t tile = 0; tile < chunk.tiles; ++tile) {
     const std::uint8_t* at = tile_at(call, task.sequence, task.kv_head, first + tile);
-    const std::int64_t next = smaller_of(first + tile + most, task.tile_end - 1);
     chunk.keys[tile] = at;
     chunk.values.at[tile] = at + shape.key_bytes + kScaleBytes<Kind>;
-    chunk.values.ahead[tile] = tile_at(call, task.sequence, task.kv_head, next);
     const std::int64_t written = length_of(call, task.sequence) - (first + tile) * kTileTokens;
     if (written < kTileTokens) {
       copy_written<Kind>(at + shape.key_bytes, shape.dim, written, rows.last_values);
@@ -116,23 +136,22 @@ void open_chunk(const Attention& call, const AttentionTask& task, std::int64_t f
     }
   }
   if constexpr (Kind::kHasScales) gather_scales<Kind>(call, chunk);
+  look_ahead(call, task, first + chunk.tiles, most, chunk);
 }
 
 template <class Kind, int kRows>
 void score_chunk_rows(const Attention& call, const Chunk& chunk, const std::uint32_t* queries,
-                      const float* starts, float* scores) {
+                      const float* starts, float* scores, Ahead& ahead) {
   using Form = typename Kind::Keys;
-  const std::int64_t key_bytes = call.tiles.shape.key_bytes;
   for (std::int64_t tile = 0; tile < chunk.tiles; tile += kTilesTogether) {
     KeyTiles keys;
     for (int v = 0; v < kScoreVectors; ++v) {
       const std::int64_t of = smaller_of(tile + v * kLanes / kTileTokens, chunk.tiles - 1);
       const int within = v * kLanes % kTileTokens * 4;
       keys.at[v] = chunk.keys[of] + kScaleBytes<Kind> + within;
-      keys.ahead[v] = keys.at[v] + key_bytes;
     }
     score_rows<Form, kRows>(queries, call.tiles.shape.dim / Form::kValues, keys, starts,
-                            scores + tile * kTileTokens);
+                            scores + tile * kTileTokens, ahead);
   }
 }
 
@@ -144,23 +163,29 @@ XCPU_INLINE void shrink(float* sums, std::int64_t dim, float factor) {
 
 // One block of rows and one chunk.
 template <class Kind, int kRows>
-void attend_chunk(const Attention& call, const Chunk& chunk, Rows& rows, std::int64_t block,
-                  std::int64_t real_rows, std::uint32_t* weights) {
+void attend_chunk(const Attention& call, Chunk& chunk, Rows& rows, std::int64_t block, std::int64_t real_rows,
+                  std::uint32_t* weights) {
   using Form = typename Kind::Values;
   alignas(64) float scores[kRows * kChunkStride];
   float factors[kRows] = {};
   const std::int64_t dim = call.tiles.shape.dim;
   const std::int64_t first = block * kRows;
   const std::int64_t words = dim / Kind::Keys::kValues * Kind::Keys::kParts;
-  score_chunk_rows<Kind, kRows>(call, chunk, rows.queries + first * words, rows.start + first, scores);
+  // Keys and values ask for three quarters of the lines ahead.
+  const std::int64_t lines = call.tiles.shape.tile_bytes / 256 / kRows;
+  Ahead ahead = chunk.ahead;
+  score_chunk_rows<Kind, kRows>(call, chunk, rows.queries + first * words, rows.start + first, scores, ahead);
   for (std::int64_t r = 0; r < real_rows; ++r) {
-    const ChunkFactors found = weigh_chunk<Kind>(rows.softmax[first + r], chunk.span, chunk.key_scales,
-                                                 chunk.value_scales, rows.query_scale[first + r],
-                                                 scores + r * kChunkStride, weights + r * kWeightWords<Form>);
+    const ChunkFactors found =
+        weigh_chunk<Kind>(rows.softmax[first + r], chunk.span, chunk.key_scales, chunk.value_scales,
+                          rows.query_scale[first + r], scores + r * kChunkStride,
+                          weights + r * kWeightWords<Form>, ahead, lines);
     factors[r] = found.now;
     if (found.before != 1.0F) shrink(rows.sums + (first + r) * rows.stride, dim, found.before);
   }
-  add_all_values<Form, kRows>(weights, chunk.values, factors, rows.sums + first * rows.stride, rows.stride);
+  add_all_values<Form, kRows>(weights, chunk.values, factors, rows.sums + first * rows.stride, rows.stride,
+                              ahead);
+  chunk.ahead = ahead;
 }
 
 template <class Kind, int kRows>

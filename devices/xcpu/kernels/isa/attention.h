@@ -6,5 +6,6 @@
 namespace xcpu::XCPU_ISA {
 
 extern const AttentionKernels kAttentionKernels[kCacheKinds];
+extern const AttentionGradientKernels kAttentionGradientKernels[2];  // of fp32 and bf16
 
 }  // namespace xcpu::XCPU_ISA

@@ -139,11 +139,12 @@ struct ChunkFactors {
   float before, now;
 };
 
-// The weights of a chunk, from its products. `value_scales` are of its tokens.
+// The weights of a chunk, from its products. `value_scales` are of its tokens. With each vector so many lines
+// ahead are asked for.
 template <class Kind>
 XCPU_INLINE ChunkFactors weigh_chunk(SoftmaxRow& row, const ChunkSpan& span, const float* key_scales,
                                      const float* value_scales, float query_scale, float* scores,
-                                     std::uint32_t* words) {
+                                     std::uint32_t* words, Ahead& ahead, std::int64_t lines) {
   const Mask all = first_lanes(kLanes);
   const std::int64_t count = span.end - span.begin;
   const float found = score_chunk<Kind::kHasScales>(row, span, key_scales, query_scale, scores);
@@ -151,6 +152,7 @@ XCPU_INLINE ChunkFactors weigh_chunk(SoftmaxRow& row, const ChunkSpan& span, con
   const float reference = top == kNothing ? 0.0F : top;  // where nothing is seen all weights are zero
   Floats total = fill(0.0F);
   for (std::int64_t at = 0; at < count; at += kLanes) {
+    ahead.ask_lines(lines);
     Floats weight = power_of_two(subtract(load(scores + at, all), fill(reference)));
     total = add(total, weight);
     if constexpr (Kind::kHasScales) {

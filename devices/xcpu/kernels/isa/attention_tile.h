@@ -112,16 +112,50 @@ XCPU_INLINE Integers start_of(Integers /*unused*/, float start) {
   return as_integers(fill_word(static_cast<std::uint32_t>(static_cast<std::int32_t>(start))));
 }
 
-// Keys of kTilesTogether tiles; rows are interleaved: in each step row after row. `start` is what the sums
-// of rows begin with, and what lies `ahead` is asked for meanwhile.
+// The tiles of the next chunk, which are asked for while this one is computed, some lines of the cache at a
+// time: as evenly as can be, since memory that waits for a burst of questions is as slow as one that is idle.
+class Ahead {
+ public:
+  const std::uint8_t* tiles[kMostChunkTiles];
+  std::int64_t count = 0;
+
+  void begin(std::int64_t tile_bytes) {
+    bytes_ = tile_bytes;
+    tile_ = -1;
+    at_ = end_ = nullptr;
+  }
+
+  template <int kLines>
+  XCPU_INLINE void ask() {
+    if (at_ >= end_) {
+      if (tile_ + 1 >= count) return;
+      at_ = tiles[++tile_];
+      end_ = at_ + bytes_;
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kLines; ++i) __builtin_prefetch(at_ + i * 64);
+    at_ += kLines * 64;
+  }
+
+  XCPU_INLINE void ask_lines(std::int64_t lines) {
+    for (; lines > 0; lines -= 2) ask<2>();
+  }
+
+ private:
+  const std::uint8_t* at_ = nullptr;
+  const std::uint8_t* end_ = nullptr;
+  std::int64_t bytes_ = 0, tile_ = -1;
+};
+
+// Keys of kTilesTogether tiles; rows are interleaved: in each step row after row. `starts` is what the sums
+// of rows begin with.
 struct KeyTiles {
   const std::uint8_t* at[kScoreVectors];
-  const std::uint8_t* ahead[kScoreVectors];
 };
 
 template <class Form, int kRows>
 XCPU_INLINE void score_rows(const std::uint32_t* rows, std::int64_t steps, const KeyTiles& keys,
-                            const float* starts, float* scores) {
+                            const float* starts, float* scores, Ahead& ahead) {
   const Mask all = first_lanes(kLanes);
   RowSums<Form, kRows, kScoreVectors> sums;
 #pragma GCC unroll 16
@@ -133,10 +167,8 @@ XCPU_INLINE void score_rows(const std::uint32_t* rows, std::int64_t steps, const
     const std::int64_t at = step * kTileTokens * 4;
     Words words[kScoreVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kScoreVectors; ++v) {
-      words[v] = load_words(keys.at[v] + at, all);
-      __builtin_prefetch(keys.ahead[v] + at);
-    }
+    for (int v = 0; v < kScoreVectors; ++v) words[v] = load_words(keys.at[v] + at, all);
+    ahead.ask<1>();
     add_words_of_rows<Form, kRows, kScoreVectors, Form::kParts, 0>(sums, rows + step * kRows * Form::kParts,
                                                                    words);
   }
@@ -152,7 +184,6 @@ XCPU_INLINE void score_rows(const std::uint32_t* rows, std::int64_t steps, const
 // Values of the tiles of a chunk.
 struct ValueTiles {
   const std::uint8_t* at[kMostChunkTiles];
-  const std::uint8_t* ahead[kMostChunkTiles];
   std::int64_t count;
   std::int64_t dim;
 };
@@ -160,7 +191,7 @@ struct ValueTiles {
 // Adds the weighted values, of kVectors vectors of elements from `column` on, to a row of sums each.
 template <class Form, int kRows, int kVectors>
 XCPU_INLINE void add_values(const std::uint32_t* weights, const ValueTiles& tiles, std::int64_t column,
-                            const float* factors, float* out, std::int64_t out_stride) {
+                            const float* factors, float* out, std::int64_t out_stride, Ahead& ahead) {
   constexpr bool kIsInteger = Form::kValues == 4;
   constexpr int kSteps = kTileTokens / Form::kValues;
   const Mask all = first_lanes(kLanes);
@@ -178,18 +209,14 @@ XCPU_INLINE void add_values(const std::uint32_t* weights, const ValueTiles& tile
   }
   for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
     const std::uint8_t* from = tiles.at[tile] + column * 4;
-    const std::uint8_t* ahead = tiles.ahead[tile] + column * 4;
     for (int step = 0; step < kSteps; ++step) {
       Words words[kVectors];
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        words[v] = load_words(from + v * kLanes * 4, all);
-        __builtin_prefetch(ahead + v * kLanes * 4);
-      }
+      for (int v = 0; v < kVectors; ++v) words[v] = load_words(from + v * kLanes * 4, all);
+      ahead.ask<kVectors>();
       add_words_of_rows<Form, kRows, kVectors, kWeightWords<Form>, 0>(
           sums, weights + (tile * kSteps + step) * Form::kParts, words);
       from += tiles.dim * 4;
-      ahead += tiles.dim * 4;
     }
   }
 #pragma GCC unroll 16
@@ -209,14 +236,14 @@ XCPU_INLINE void add_values(const std::uint32_t* weights, const ValueTiles& tile
 // All elements. Few rows take more vectors at a time.
 template <class Form, int kRows>
 XCPU_INLINE void add_all_values(const std::uint32_t* weights, const ValueTiles& tiles, const float* factors,
-                                float* out, std::int64_t out_stride) {
+                                float* out, std::int64_t out_stride, Ahead& ahead) {
   constexpr int kVectors = kRows * 4 <= kRegisters / 2 ? 4 : 2;
   std::int64_t column = 0;
   for (; column + kVectors * kLanes <= tiles.dim; column += kVectors * kLanes) {
-    add_values<Form, kRows, kVectors>(weights, tiles, column, factors, out, out_stride);
+    add_values<Form, kRows, kVectors>(weights, tiles, column, factors, out, out_stride, ahead);
   }
   for (; column < tiles.dim; column += kLanes) {
-    add_values<Form, kRows, 1>(weights, tiles, column, factors, out, out_stride);
+    add_values<Form, kRows, 1>(weights, tiles, column, factors, out, out_stride, ahead);
   }
 }
 

@@ -49,15 +49,14 @@ XCPU_INLINE Floats slope_of(xcpu_activation activation, Floats x) {
 
 template <int kDtype>
 void activate_as(const xcpu_activation_args& args, std::int64_t row, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t at = begin; at < end; at += kLanes) {
-    const Mask mask = first_lanes(end - at);
+  for_vectors(begin, end, [&](int, std::int64_t at, Mask mask) {
     const Floats x = load_as<kDtype>(args.x, row * args.x.stride + at, mask);
     const Floats value = args.grad.data == nullptr
                              ? activate(args.activation, x)
                              : multiply(load_as<kDtype>(args.grad, row * args.grad.stride + at, mask),
                                         slope_of(args.activation, x));
     store_as<kDtype>(args.out, row * args.out.stride + at, value, mask);
-  }
+  });
 }
 
 void activate_row(const xcpu_activation_args& args, std::int64_t row, std::int64_t begin, std::int64_t end) {

@@ -38,26 +38,24 @@ inline void read_angles(const xcpu_rotary& rotary, std::int64_t token, Angles& a
 template <int kDtype>
 XCPU_INLINE void turn_halves(const Angles& angles, std::int64_t pairs, const xcpu_rows& from,
                              std::int64_t from_at, const xcpu_rows& to, std::int64_t to_at) {
-  for (std::int64_t i = 0; i < pairs; i += kLanes) {
-    const Mask mask = first_lanes(pairs - i);
+  for_vectors(0, pairs, [&](int, std::int64_t i, Mask mask) {
     const Floats first = load_as<kDtype>(from, from_at + i, mask);
     const Floats second = load_as<kDtype>(from, from_at + pairs + i, mask);
     const Floats cosine = load(angles.cos + i, mask);
     const Floats sine = load(angles.sin + i, mask);
     store_as<kDtype>(to, to_at + i, subtract(multiply(first, cosine), multiply(second, sine)), mask);
     store_as<kDtype>(to, to_at + pairs + i, multiply_add(second, cosine, multiply(first, sine)), mask);
-  }
+  });
 }
 
 template <int kDtype>
 XCPU_INLINE void turn_interleaved(const Angles& angles, std::int64_t dim, const xcpu_rows& from,
                                   std::int64_t from_at, const xcpu_rows& to, std::int64_t to_at) {
-  for (std::int64_t i = 0; i < dim; i += kLanes) {
-    const Mask mask = first_lanes(dim - i);
+  for_vectors(0, dim, [&](int, std::int64_t i, Mask mask) {
     const Floats values = load_as<kDtype>(from, from_at + i, mask);
     const Floats across = multiply(swap_neighbours(values), load(angles.sin + i, mask));
     store_as<kDtype>(to, to_at + i, multiply_add(values, load(angles.cos + i, mask), across), mask);
-  }
+  });
 }
 
 template <int kDtype>
@@ -69,10 +67,9 @@ XCPU_INLINE void turn(const xcpu_rotary& rotary, const Angles& angles, std::int6
     turn_interleaved<kDtype>(angles, rotary.rotary_dim, from, from_at, to, to_at);
   }
   if (from.data == to.data && from_at == to_at) return;
-  for (std::int64_t i = rotary.rotary_dim; i < head_dim; i += kLanes) {
-    const Mask mask = first_lanes(head_dim - i);
+  for_vectors(rotary.rotary_dim, head_dim, [&](int, std::int64_t i, Mask mask) {
     store_as<kDtype>(to, to_at + i, load_as<kDtype>(from, from_at + i, mask), mask);
-  }
+  });
 }
 
 }  // namespace xcpu::XCPU_ISA

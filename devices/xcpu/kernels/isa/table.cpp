@@ -16,7 +16,15 @@
 namespace xcpu::XCPU_ISA {
 
 extern const Kernels kKernels;
-const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels, &kNormKernels, &kRotaryKernels, &kCacheKernels,
-                          kAttentionKernels,   &kQkvKernels,   &kTopKernels,  &kPlainKernels};
+const Kernels kKernels = {XCPU_NAME(XCPU_ISA),
+                          kLinearKernels,
+                          &kNormKernels,
+                          &kRotaryKernels,
+                          &kCacheKernels,
+                          kAttentionKernels,
+                          kAttentionGradientKernels,
+                          &kQkvKernels,
+                          &kTopKernels,
+                          &kPlainKernels};
 
 }  // namespace xcpu::XCPU_ISA
