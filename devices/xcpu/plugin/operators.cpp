@@ -79,10 +79,9 @@ constexpr plug::Kernel kList[] = {
         .with_shapes("[slots.0, cache.1, head_dim] dtype; [slots.0, cache.1, head_dim] dtype"),
     plug::kernel<&attention>(kAttention, kOwn)
         .with_shapes("q")
-        .with_gradient("q, k, v, alibi, sinks: xcpu::attention_backward(grad, q, k, v, q_starts, k_starts, "
+        .with_gradient("q, k, v, sinks: xcpu::attention_backward(grad, q, k, v, q_starts, k_starts, "
                        "causal, scale, window, softcap, alibi, sinks)"),
-    plug::kernel<&attention_backward>(kAttentionBackward, kOwn)
-        .with_shapes("q; k; v; [q.-2] alibi|q; [q.-2] sinks|q"),
+    plug::kernel<&attention_backward>(kAttentionBackward, kOwn).with_shapes("q; k; v; [q.-2] sinks|q"),
     plug::kernel<&paged_attention>(kPagedAttention, kOwn).with_shapes("q"),
     plug::kernel<&qkv>(kQkv, kOwn).with_shapes("[x[:-1], q_heads, weight.0 // (q_heads + 2 * cache.1)] x"),
     plug::kernel<&lm_head_topk>(kTop, kOwn).with_shapes("[x[:-1], k] float32; [x[:-1], k] int64"),
