@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What does not depend on each other is done at the same time: what the tests need is installed while the core compiles.
 MAKEFLAGS += --jobs=$(JOBS)
 
-DEVICES := devices/sim examples/hello
+DEVICES := devices/sim devices/xcpu examples/hello
 
 CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 # Threads that wait leave the processors to the other workers; what a file prepares for its tests is made once.

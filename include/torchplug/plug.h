@@ -45,9 +45,9 @@
 **     stream group finishes all work before it returns.
 **  8. Process. No C++ exception, longjmp, exit or write to stdout may leave a
 **     plugin. The library is never unloaded. After fork() the child makes no
-**     calls, but of kernels of a plugin without a runtime: there they rely on no
-**     thread and no lock of the plugin's from before the fork, and host->team has
-**     new threads.
+**     calls, but of kernels on CPU tensors, of a plugin without a runtime or with
+**     PLUG_FORKS: there they rely on no thread and no lock of the plugin's from
+**     before the fork, and host->team has new threads.
 **  9. Initialisation.  The entry point and device_count start no thread and open
 **     no context; device_info, which is not called to count, and device_open may.
 */
@@ -866,8 +866,9 @@ typedef struct plug_module {
 } plug_module;
 enum {
   PLUG_SERIALIZE = 1,
-  PLUG_DECOMPOSE = 2 /* an operator without a kernel whose decomposition in PyTorch
-                     ** has kernels for all of it runs as those */
+  PLUG_DECOMPOSE = 2, /* an operator without a kernel whose decomposition in PyTorch
+                      ** has kernels for all of it runs as those */
+  PLUG_FORKS = 4 /* its kernels may be given CPU tensors in a forked process: rule 8 */
 };
 
 /* The one exported symbol. Called once, before any other function. */

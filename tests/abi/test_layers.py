@@ -205,7 +205,8 @@ def test_a_device_includes_no_header_of_pytorch_or_python(path):
 def test_a_device_needs_plug_h_its_own_headers_and_the_systems(path):
     compiler = ["cc", "-std=c11"] if path.suffix == ".c" else ["c++", "-std=c++20"]
     own = next(folder for folder in DEVICE_FOLDERS if path.is_relative_to(folder))
-    depends = run(*compiler, "-M", f"-I{ROOT / 'include'}", f"-I{own}", path)
+    folders = [ROOT / "include", own, *(folder for folder in own.iterdir() if folder.is_dir())]
+    depends = run(*compiler, "-M", *(f"-I{folder}" for folder in folders), path)
     headers = [Path(word) for word in depends.replace("\\\n", " ").split()[1:]]
     assert ROOT / "include" / "torchplug" / "plug.h" in headers or path.suffix == ".cpp"
     foreign = [

@@ -19,7 +19,11 @@ import torchplug
 ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"
 SITE_PACKAGES = Path(sysconfig.get_path("purelib"))
-DEVICES = {"sim": ROOT / "devices" / "sim", "hello": ROOT / "examples" / "hello"}
+DEVICES = {
+    "sim": ROOT / "devices" / "sim",
+    "xcpu": ROOT / "devices" / "xcpu",
+    "hello": ROOT / "examples" / "hello",
+}
 NAMES = ["torchplug", *(f"torchplug_{device}" for device in DEVICES)]
 PLATFORM = sysconfig.get_platform().replace("-", "_")
 
@@ -146,10 +150,27 @@ def test_the_core_holds_its_python_files_its_headers_its_libraries_its_program_a
     assert "torchplug.devices" not in metadata("torchplug", "entry_points.txt")
 
 
+def also_in(device):
+    """What a device's wheel holds beside its plugin: of xcpu, the kernels for programs in C."""
+    if device != "xcpu":
+        return set()
+    headers = (DEVICES[device] / "include").rglob("*.h")
+    names = [str(path.relative_to(DEVICES[device])) for path in headers]
+    names += ["py.typed", "lib/libxcpu_kernels.a", "cmake/xcpuConfig.cmake"]
+    return {f"torchplug_xcpu/{name}" for name in names}
+
+
+def test_the_operators_of_xcpu_are_there_without_its_device():
+    announced = metadata("torchplug_xcpu", "entry_points.txt")
+    assert "[torchplug.operators]\nxcpu = torchplug_xcpu:library" in announced
+    assert "default_devices" not in announced
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_device_holds_its_library_and_says_where_it_is(device):
     package = f"torchplug_{device}"
-    assert files(package).keys() == {f"{package}/__init__.py", f"{package}/lib{device}.so"}
+    held = {f"{package}/__init__.py", f"{package}/lib{device}.so"}
+    assert files(package).keys() == held | also_in(device)
     assert f"[torchplug.devices]\n{device} = {package}:library" in metadata(
         package, "entry_points.txt"
     )

@@ -81,7 +81,7 @@ static void tables(void) {
          module.name);
   expect(module.version != NULL, "the plugin has no version");
   expect(module.abi_minor != 0, "plug_module.abi_minor is 0: set it to PLUG_ABI_MINOR");
-  expect((module.flags & ~(uint64_t)(PLUG_SERIALIZE | PLUG_DECOMPOSE)) == 0,
+  expect((module.flags & ~(uint64_t)(PLUG_SERIALIZE | PLUG_DECOMPOSE | PLUG_FORKS)) == 0,
          "plug_module.flags has bits that the header does not know: %llu",
          (unsigned long long)module.flags);
   expect(module.runtime->reserved == 0, "plug_runtime.reserved is not 0");

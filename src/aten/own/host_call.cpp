@@ -21,10 +21,10 @@ namespace {
 
 std::atomic<bool> is_child{false};
 
-// The plugin of a device is not called in a process that was forked from one that has called it; one that
-// has operators alone is, as PyTorch's CPU operators are.
+// The plugin of a device is not called in a process that was forked from one that has called it, unless it
+// says that it may be; one that has operators alone is, as PyTorch's CPU operators are.
 void refuse_fork(const Module& module, const char* name) {
-  if (!module.has_runtime) return;
+  if (!module.has_runtime || (module.flags & PLUG_FORKS) != 0) return;
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] { is_child = true; });
   TORCH_CHECK(registered == 0, "pthread_atfork failed with ", registered, ".");
   TORCH_CHECK(!is_child.load(std::memory_order_relaxed), name, " of the device '", module.name,
