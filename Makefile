@@ -18,7 +18,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # What does not depend on each other is done at the same time: what the tests need is installed while the core compiles.
 MAKEFLAGS += --jobs=$(JOBS)
 
-DEVICES := devices/sim devices/xcpu examples/hello
+# What a demo has, and what is tested and packed besides.
+DEVICES := devices/sim examples/hello
+PACKAGES := $(DEVICES) devices/xcpu
 
 CPP_FILES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 # Threads that wait leave the processors to the other workers; what a file prepares for its tests is made once.
@@ -26,7 +28,7 @@ PYTEST = OMP_WAIT_POLICY=passive $(BIN)/pytest -n $(JOBS) --dist loadfile --no-l
 # Run once more with every call into the plugin checked.
 VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy graphs training)
 
-.PHONY: setup setup-tests setup-lint build build-devices build-tests wheel check test test-full demo bench lint mutants sanitize clean
+.PHONY: setup setup-tests setup-lint build build-devices build-xcpu build-tests wheel check test test-full demo bench lint mutants sanitize clean
 
 # What a build needs, what tests need, what clang-tidy needs: each is installed when it is first asked for. Of the
 # Python files, most are never imported: those that are, Python compiles itself.
@@ -64,6 +66,9 @@ PACK := --verbose --no-build-isolation --no-deps
 build-devices: .venv/tools
 	@$(WITH_TOOLS) tools/progress devices $(BIN)/pip install $(PACK) $(DEVICES:%=./%)
 
+build-xcpu: .venv/tools
+	@$(WITH_TOOLS) tools/progress xcpu $(BIN)/pip install $(PACK) ./devices/xcpu
+
 build: setup build-devices
 	@$(WITH_TOOLS) tools/progress torchplug $(BIN)/pip install $(PACK) --editable .
 
@@ -72,12 +77,12 @@ define compile_tests
 	@$(WITH_TOOLS) tools/progress tests cmake --build build --target all
 endef
 
-build-tests: build setup-tests
+build-tests: build build-xcpu setup-tests
 	$(compile_tests)
 
-wheel: build
+wheel: build build-xcpu
 	rm -rf dist
-	@$(WITH_TOOLS) tools/progress wheels $(BIN)/pip wheel $(PACK) --wheel-dir dist $(DEVICES:%=./%) .
+	@$(WITH_TOOLS) tools/progress wheels $(BIN)/pip wheel $(PACK) --wheel-dir dist $(PACKAGES:%=./%) .
 
 check: build setup-tests
 	$(BIN)/ruff check .
@@ -118,4 +123,4 @@ sanitize: build setup-tests
 	JOBS=$(JOBS) tests/sanitize/run.sh thread
 
 clean:
-	rm -rf build build-lint build-asan build-tsan build-mutants $(DEVICES:%=%/build) dist .venv
+	rm -rf build build-lint build-asan build-tsan build-mutants $(PACKAGES:%=%/build) dist .venv
