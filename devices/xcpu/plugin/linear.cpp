@@ -89,19 +89,24 @@ void linear_grad(plug::Call& call, plug::Tensor grad, plug::Tensor x, plug::Tens
   const xcpu_rows by = beside(call, mul, "mul", out);
   const xcpu_rows result = rows_of(call, out, "grad").rows;
   if (args.rows == 0) return;
-  // Without one its slope is 1 whatever it is given.
-  const plug::Scratch<float> sums(call, kind == XCPU_IDENTITY ? 0 : args.rows * packed.n);
-  if (kind != XCPU_IDENTITY) {
-    args.activation = XCPU_IDENTITY;
-    args.out = {sums.data(), XCPU_F32, packed.n};
-    run(call, args);
+  if (mul || kind == XCPU_IDENTITY) {
+    call.team(args.rows, 1 + (1 << 13) / packed.n, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) multiply_row(given, by, result, row, packed.n);
+    });
   }
-  call.team(args.rows, 1 + (1 << 13) / packed.n, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const float* sum = kind == XCPU_IDENTITY ? nullptr : sums.data() + row * packed.n;
-      slope_of_row(kind, sum, given, by, result, row, packed.n);
-    }
-  });
+  if (kind == XCPU_IDENTITY) return;  // without one its slope is 1 whatever it is given
+  const plug::Scratch<float> sums(call, args.rows * packed.n);
+  args.activation = XCPU_IDENTITY;
+  args.out = {sums.data(), XCPU_F32, packed.n};
+  run(call, args);
+  xcpu_activation_args slope{};
+  slope.activation = kind;
+  slope.rows = args.rows;
+  slope.columns = packed.n;
+  slope.x = args.out;
+  slope.grad = mul ? result : given;
+  slope.out = result;
+  check(xcpu_activate(&slope, team_of(args)));
 }
 
 void gate_up(plug::Call& call, plug::Tensor x, plug::Tensor weight, OptionalTensor bias,
