@@ -69,7 +69,8 @@ struct SoftmaxRow {
   ScoreRule rule;
   std::int64_t position;    // of the query
   std::int64_t begin, end;  // the keys it sees
-  float top, total;         // the largest score; the sum of 2^(score - top)
+  float top;                // the largest score
+  Floats total;             // the sum of 2^(score - top), in parts
 };
 
 // The columns of a chunk, in the tokens of a sequence.
@@ -165,7 +166,7 @@ XCPU_INLINE ChunkFactors weigh_chunk(SoftmaxRow& row, const ChunkSpan& span, con
     }
   }
   const float before = row.top == top ? 1.0F : power_of_two(row.top - top);
-  row.total = row.total * before + sum(total);
+  row.total = multiply_add(row.total, fill(before), total);
   row.top = top;
   if constexpr (Kind::kHasScales) return {before, store_quantised(scores, count, words)};
   return {before, 1.0F};
