@@ -1,6 +1,6 @@
-/* A linear of xcpu from C, without PyTorch: weights are packed to four bits once, and
-*multiplied with rows of inputs
-** as often as one likes. Memory is the caller's; threads would be too (xcpu_team). */
+// A linear of xcpu from C, without PyTorch: weights are packed to four bits once, and
+// multiplied with rows of inputs as often as one likes. Memory is the caller's; threads
+// would be too (xcpu_team).
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -91,9 +91,11 @@ TEST_P(XcpuLinear, has_any_number_of_inputs) {
   }
 }
 
+// Several blocks of rows meet a panel in stretches of its inputs, whose sums are kept in between.
 TEST_P(XcpuLinear, has_many_inputs) {
   Random random(1);
-  LinearCase drawn = LinearCase::draw(random, form(), 5);
+  LinearCase drawn = LinearCase::draw(random, form(), 15);
+  drawn.n = 40;
   drawn.k = 8192;
   expect_right(drawn);
 }

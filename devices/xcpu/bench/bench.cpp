@@ -125,8 +125,7 @@ double time_of(const Case& measured, const Threads& threads) {
   args.out = {out.data(), XCPU_BF16, n};
   args.weight.data = weights.memory.data();
   const Memory scratch(xcpu_linear_scratch(&args) + 64);
-  const std::int64_t calls =
-      measured.rows > 64 ? 1 : weights.copies;
+  const std::int64_t calls = measured.rows > 64 ? 1 : weights.copies;
   static std::int64_t next = 0;
   double fastest = HUGE_VAL;
   for (std::int64_t call = 0; call < calls; ++call) {

@@ -6,8 +6,8 @@
 **
 ** Errors.  A function that can refuse returns NULL, or one sentence that says what was wrong and
 **          what to do. The sentence is valid until the thread's next call.
-** Memory.  Nothing is allocated: the caller gives results and scratch, whose size is asked for
-**          beforehand. No pointer is kept after a call.
+** Memory.  Kernels allocate nothing: the caller gives results and scratch, whose size is asked
+**          for beforehand. Packing has a row for each thread. No pointer is kept after a call.
 ** Threads. A kernel runs on the team that it is given, or, where that is NULL, on the calling
 **          thread. Functions may be called from any thread. Scratch belongs to one call at a time.
 ** Numbers. Sums are of fp32 (of int32 within a group of int8 products). What is computed does not

@@ -303,6 +303,7 @@ void compute_int4(const Linear& linear, const Panel& panel, const Stretch& stret
       if constexpr (Form::kIsQuantised)
         sum = as_integers(fill_word(static_cast<std::uint32_t>(inputs[row].start)));
     });
+    __builtin_prefetch(cursor.ahead);  // a line that no step asks for
     cursor.advance_half();
     add_steps(sums, input, steps, cursor, panel);
     add_group(totals, sums, scales, inputs, panel);
