@@ -198,6 +198,17 @@ void attend_rows(const Attention& call, const AttentionTask& task, const RowBloc
   }
 }
 
+// With the functions of the least number of rows that is enough, which it gives.
+template <class Kind, int kIndex>
+int attend_blocks(const Attention& call, const AttentionTask& task, const RowBlocks& blocks, Rows& rows) {
+  constexpr int kRows = kRowCounts[kIndex];
+  if constexpr (kRows < kMostRows) {
+    if (blocks.rows > kRows) return attend_blocks<Kind, kIndex + 1>(call, task, blocks, rows);
+  }
+  attend_rows<Kind, kRows>(call, task, blocks, rows);
+  return kRows;
+}
+
 // The result of a row from its sums: with the sink's weight, divided by all weights.
 void finish_row(const Attention& call, const RowPlace& place, const float* sums, float top, float total) {
   const float sink = call.scores.sinks == nullptr ? kNothing : call.scores.sinks[place.head] * kLog2E;
@@ -230,14 +241,7 @@ template <class Kind>
 void attend(const Attention& call, const AttentionTask& task, void* workspace, float* partial) {
   Rows rows = rows_in<Kind>(workspace, call.tiles.shape);
   const RowBlocks blocks = blocks_of(task.rows);
-  int padded = 0;
-#define XCPU_ATTEND(count)                                \
-  if (padded == 0 && blocks.rows <= (count)) {            \
-    padded = (count);                                     \
-    attend_rows<Kind, (count)>(call, task, blocks, rows); \
-  }
-  XCPU_ROW_COUNTS(XCPU_ATTEND)
-#undef XCPU_ATTEND
+  const int padded = attend_blocks<Kind, 0>(call, task, blocks, rows);
   for (std::int64_t row = 0; row < task.rows; ++row) {
     const std::int64_t slot = row / blocks.rows * padded + row % blocks.rows;
     const float* sums = rows.sums + slot * rows.stride;

@@ -121,18 +121,24 @@ XCPU_INLINE void store_weights(F32Form, std::uint32_t* words, std::int64_t at, F
   store_words(words + at, as_words(weights), first_lanes(kLanes));
 }
 
-// Weights times the values' scales, as bytes; what the sums are to be multiplied by.
+// Weights times the values' scales, as bytes; what the sums are to be multiplied by. Infinity and NaN among
+// them make that NaN.
 inline float store_quantised(const float* weights, std::int64_t count, std::uint32_t* words) {
   const Mask all = first_lanes(kLanes);
   Floats top = fill(0.0F);
-  for (std::int64_t at = 0; at < count; at += kLanes) top = larger(load(weights + at, all), top);
+  Floats nothing = fill(0.0F);
+  for (std::int64_t at = 0; at < count; at += kLanes) {
+    const Floats weight = load(weights + at, all);
+    top = larger(weight, top);
+    nothing = multiply_add(weight, fill(0.0F), nothing);
+  }
   const float most = largest(top);
   const Floats factor = fill(most > 0x1p-120F ? 127.0F / most : 0.0F);
   for (std::int64_t at = 0; at < count; at += kLanes) {
     store_bytes(reinterpret_cast<std::int8_t*>(words) + at,
                 to_integers(multiply(load(weights + at, all), factor)));
   }
-  return most / 127.0F;
+  return most / 127.0F + sum(nothing);
 }
 
 // How the sums so far shrink, and what the chunk's are multiplied by.
