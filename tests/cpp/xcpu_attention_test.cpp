@@ -322,6 +322,45 @@ TEST_P(XcpuAttention, of_sequences_in_memory_is_within_rounding_of_float64) {
   }
 }
 
+// One token's key or value, of those that the query sees; those of tiles that it does not see do not matter.
+TEST_P(XcpuAttention, lets_be_seen_what_is_not_a_number) {
+  for (const xcpu_cache_kind kind : kKinds) {
+    for (const bool is_key : {true, false}) {
+      for (const std::int64_t token : {5, 33}) {
+        Random random(1);
+        const FilledCache filled(random, kind, 1, 32, 16, {40});
+        const std::vector<std::int64_t> slots = filled.slots(0, 40);
+        Heads vector(random, 1, 1, 32, XCPU_F32);
+        const Heads other(random, 1, 1, 32, XCPU_F32);
+        vector.set(0, 0, 7, NAN);
+        const xcpu_cache_args write{filled.cache, 1, &slots[static_cast<std::size_t>(token)],
+                                    (is_key ? vector : other).get(), (is_key ? other : vector).get()};
+        ASSERT_STREQ(xcpu_cache_write(&write, nullptr), nullptr);
+        const std::int64_t starts[] = {0, 1};
+        const std::int64_t length = 40;
+        const Heads q(random, 1, 2, 32, XCPU_F32);
+        HeadsResult out(1, 2, 32, XCPU_F32);
+        xcpu_paged_attention_args args{};
+        args.cache = filled.cache;
+        args.sequences = 1;
+        args.q_starts = starts;
+        args.lengths = &length;
+        args.block_table = filled.block_table.data();
+        args.block_table_stride = filled.stride;
+        args.q_heads = 2;
+        args.threads = 1;
+        args.scores.causal = 1;
+        args.scores.window = 20;  // from token 20 on
+        args.q = q.get();
+        args.out = out.get();
+        const Scratch scratch(xcpu_paged_attention_scratch(&args));
+        ASSERT_STREQ(xcpu_paged_attention(&args, scratch.data(), nullptr), nullptr);
+        EXPECT_EQ(std::isnan(out.at(0, 1, 7)), token == 33) << "kind " << kind << " key " << is_key;
+      }
+    }
+  }
+}
+
 TEST_P(XcpuAttention, of_a_query_that_sees_nothing_is_zero) {
   Random random(1);
   const std::int64_t q_starts[] = {0, 4};

@@ -71,7 +71,7 @@ void prepare_rows(const Attention& call, const AttentionTask& task, const RowBlo
                             larger_of(seen.begin, task.tile_begin * kTileTokens),
                             smaller_of(seen.end, task.tile_end * kTileTokens),
                             kNothing,
-                            0.0F};
+                            fill(0.0F)};
     } else {
       for (std::int64_t i = 0; i < shape.dim; i += kLanes) store(vector.values + i, fill(0.0F), all);
     }
@@ -121,8 +121,6 @@ void open_chunk(const Attention& call, const AttentionTask& task, std::int64_t f
                 Rows& rows, Chunk& chunk) {
   const TileShape& shape = call.tiles.shape;
   chunk.tiles = smaller_of(most, task.tile_end - first);
-  const std::int64_t together = (chunk.tiles + kTilesTogether - 1) / kTilesTogether * kTilesTogether;
-  chunk.span = {first * kTileTokens, (first + together) * kTileTokens};
   chunk.values.count = chunk.tiles;
   chunk.values.dim = shape.dim;
   for (std::int64_t tile = 0; tile < chunk.tiles; ++tile) {
@@ -143,13 +141,8 @@ template <class Kind, int kRows>
 void score_chunk_rows(const Attention& call, const Chunk& chunk, const std::uint32_t* queries,
                       const float* starts, float* scores, Ahead& ahead) {
   using Form = typename Kind::Keys;
-  for (std::int64_t tile = 0; tile < chunk.tiles; tile += kTilesTogether) {
-    KeyTiles keys;
-    for (int v = 0; v < kScoreVectors; ++v) {
-      const std::int64_t of = smaller_of(tile + v * kLanes / kTileTokens, chunk.tiles - 1);
-      const int within = v * kLanes % kTileTokens * 4;
-      keys.at[v] = chunk.keys[of] + kScaleBytes<Kind> + within;
-    }
+  for (std::int64_t tile = 0; tile < chunk.tiles; tile += kTilesTogether<kRows>) {
+    const KeyTiles<kRows> keys(chunk.keys, chunk.tiles, tile, kScaleBytes<Kind>);
     score_rows<Form, kRows>(queries, call.tiles.shape.dim / Form::kValues, keys, starts,
                             scores + tile * kTileTokens, ahead);
   }
@@ -197,11 +190,23 @@ void attend_rows(const Attention& call, const AttentionTask& task, const RowBloc
   Chunk chunk;
   for (std::int64_t first = task.tile_begin; first < task.tile_end; first += most) {
     open_chunk<Kind>(call, task, first, most, rows, chunk);
+    chunk.span = {first * kTileTokens, first * kTileTokens + columns_of<kRows>(chunk.tiles)};
     for (std::int64_t block = 0; block < blocks.count; ++block) {
       const std::int64_t real = smaller_of(blocks.rows, task.rows - block * blocks.rows);
       attend_chunk<Kind, kRows>(call, chunk, rows, block, real, weights);
     }
   }
+}
+
+// With the functions of the least number of rows that is enough, which it gives.
+template <class Kind, int kIndex>
+int attend_blocks(const Attention& call, const AttentionTask& task, const RowBlocks& blocks, Rows& rows) {
+  constexpr int kRows = kRowCounts[kIndex];
+  if constexpr (kRows < kMostRows) {
+    if (blocks.rows > kRows) return attend_blocks<Kind, kIndex + 1>(call, task, blocks, rows);
+  }
+  attend_rows<Kind, kRows>(call, task, blocks, rows);
+  return kRows;
 }
 
 // The result of a row from its sums: with the sink's weight, divided by all weights.
@@ -229,27 +234,20 @@ void keep_partial(const TileShape& shape, const float* sums, const SoftmaxRow& r
   const Mask all = first_lanes(kLanes);
   for (std::int64_t i = 0; i < shape.dim; i += kLanes) store(partial + i, load(sums + i, all), all);
   partial[shape.dim] = row.top;
-  partial[shape.dim + 1] = row.total;
+  partial[shape.dim + 1] = sum(row.total);
 }
 
 template <class Kind>
 void attend(const Attention& call, const AttentionTask& task, void* workspace, float* partial) {
   Rows rows = rows_in<Kind>(workspace, call.tiles.shape);
   const RowBlocks blocks = blocks_of(task.rows);
-  int padded = 0;
-#define XCPU_ATTEND(count)                                \
-  if (padded == 0 && blocks.rows <= (count)) {            \
-    padded = (count);                                     \
-    attend_rows<Kind, (count)>(call, task, blocks, rows); \
-  }
-  XCPU_ROW_COUNTS(XCPU_ATTEND)
-#undef XCPU_ATTEND
+  const int padded = attend_blocks<Kind, 0>(call, task, blocks, rows);
   for (std::int64_t row = 0; row < task.rows; ++row) {
     const std::int64_t slot = row / blocks.rows * padded + row % blocks.rows;
     const float* sums = rows.sums + slot * rows.stride;
     const SoftmaxRow& softmax = rows.softmax[slot];
     if (partial == nullptr) {
-      finish_row(call, place_of_row(call, task, row), sums, softmax.top, softmax.total);
+      finish_row(call, place_of_row(call, task, row), sums, softmax.top, sum(softmax.total));
     } else {
       const std::int64_t stride = call.tiles.shape.dim + kPartialExtra;
       keep_partial(call.tiles.shape, sums, softmax, partial + row * stride);

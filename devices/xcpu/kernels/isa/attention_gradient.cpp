@@ -70,12 +70,8 @@ void multiply_columns(const std::uint32_t* words, std::int64_t steps, const std:
   constexpr float kStarts[kRows] = {};
   Ahead nothing;
   nothing.begin(0);
-  for (std::int64_t tile = 0; tile < count; tile += kTilesTogether) {
-    KeyTiles keys;
-    for (int v = 0; v < kScoreVectors; ++v) {
-      const std::int64_t of = smaller_of(tile + v * kLanes / kTileTokens, count - 1);
-      keys.at[v] = tiles[of] + v * kLanes % kTileTokens * 4;
-    }
+  for (std::int64_t tile = 0; tile < count; tile += kTilesTogether<kRows>) {
+    const KeyTiles<kRows> keys(tiles, count, tile, 0);
     score_rows<Form, kRows>(words, steps, keys, kStarts, products + tile * kTileTokens, nothing);
   }
 }
@@ -168,11 +164,6 @@ struct Buffers {
   alignas(64) float delta[kChunk];
 };
 
-// Columns beyond the tiles have been computed with the last one.
-XCPU_INLINE std::int64_t columns_of(std::int64_t tiles) {
-  return (tiles + kTilesTogether - 1) / kTilesTogether * kTilesTogether * kTileTokens;
-}
-
 template <class Kind>
 void query_rows(const AttentionGradient& gradient, const GradientRows& rows, void* workspace) {
   using Form = typename Kind::Values;
@@ -213,7 +204,7 @@ void query_rows(const AttentionGradient& gradient, const GradientRows& rows, voi
                             buffers.delta,
                             static_cast<float>(begin - position - r),
                             1.0F};
-      weigh_gradients<Form>(slope, row, columns_of(columns.tiles), buffers.scores + r * kChunkStride,
+      weigh_gradients<Form>(slope, row, columns_of<kRows>(columns.tiles), buffers.scores + r * kChunkStride,
                             buffers.products + r * kChunkStride, nullptr,
                             buffers.gradients + r * kWeightWords<Form>);
     }
@@ -269,7 +260,7 @@ void add_head(const AttentionGradient& gradient, const GradientRows& rows, std::
                             buffers.delta,
                             static_cast<float>(key - (length - queries) - begin),
                             -1.0F};
-      weigh_gradients<Form>(slope, row, columns_of(columns.tiles), buffers.scores + r * kChunkStride,
+      weigh_gradients<Form>(slope, row, columns_of<kRows>(columns.tiles), buffers.scores + r * kChunkStride,
                             buffers.products + r * kChunkStride, buffers.weights + r * kWeightWords<Form>,
                             buffers.gradients + r * kWeightWords<Form>);
     }

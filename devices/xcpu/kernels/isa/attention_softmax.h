@@ -69,7 +69,8 @@ struct SoftmaxRow {
   ScoreRule rule;
   std::int64_t position;    // of the query
   std::int64_t begin, end;  // the keys it sees
-  float top, total;         // the largest score; the sum of 2^(score - top)
+  float top;                // the largest score
+  Floats total;             // the sum of 2^(score - top), in parts
 };
 
 // The columns of a chunk, in the tokens of a sequence.
@@ -120,18 +121,24 @@ XCPU_INLINE void store_weights(F32Form, std::uint32_t* words, std::int64_t at, F
   store_words(words + at, as_words(weights), first_lanes(kLanes));
 }
 
-// Weights times the values' scales, as bytes; what the sums are to be multiplied by.
+// Weights times the values' scales, as bytes; what the sums are to be multiplied by. Infinity and NaN among
+// them make that NaN.
 inline float store_quantised(const float* weights, std::int64_t count, std::uint32_t* words) {
   const Mask all = first_lanes(kLanes);
   Floats top = fill(0.0F);
-  for (std::int64_t at = 0; at < count; at += kLanes) top = larger(load(weights + at, all), top);
+  Floats nothing = fill(0.0F);
+  for (std::int64_t at = 0; at < count; at += kLanes) {
+    const Floats weight = load(weights + at, all);
+    top = larger(weight, top);
+    nothing = multiply_add(weight, fill(0.0F), nothing);
+  }
   const float most = largest(top);
   const Floats factor = fill(most > 0x1p-120F ? 127.0F / most : 0.0F);
   for (std::int64_t at = 0; at < count; at += kLanes) {
     store_bytes(reinterpret_cast<std::int8_t*>(words) + at,
                 to_integers(multiply(load(weights + at, all), factor)));
   }
-  return most / 127.0F;
+  return most / 127.0F + sum(nothing);
 }
 
 // How the sums so far shrink, and what the chunk's are multiplied by.
@@ -165,7 +172,7 @@ XCPU_INLINE ChunkFactors weigh_chunk(SoftmaxRow& row, const ChunkSpan& span, con
     }
   }
   const float before = row.top == top ? 1.0F : power_of_two(row.top - top);
-  row.total = row.total * before + sum(total);
+  row.total = multiply_add(row.total, fill(before), total);
   row.top = top;
   if constexpr (Kind::kHasScales) return {before, store_quantised(scores, count, words)};
   return {before, 1.0F};

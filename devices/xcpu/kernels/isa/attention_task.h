@@ -8,12 +8,11 @@ namespace xcpu::XCPU_ISA {
 
 // Blocks of rows, of which each number of rows here has its functions; others take those of the next.
 #if defined(__AVX512F__)
-#define XCPU_ROW_COUNTS(row_count) row_count(1) row_count(2) row_count(4) row_count(8) row_count(14)
-constexpr int kMostRows = 14;
+constexpr int kRowCounts[] = {1, 2, 4, 8, 14};
 #else
-#define XCPU_ROW_COUNTS(row_count) row_count(1) row_count(2) row_count(4)
-constexpr int kMostRows = 4;
+constexpr int kRowCounts[] = {1, 2, 4};
 #endif
+constexpr int kMostRows = kRowCounts[sizeof kRowCounts / sizeof *kRowCounts - 1];
 constexpr int kMostBlocks = 4;
 constexpr int kTaskRows = kMostRows * kMostBlocks;
 

@@ -15,9 +15,19 @@ constexpr int kMostChunkTiles = 8;
 constexpr int kChunk = kMostChunkTiles * kTileTokens;
 // Of scores and weights: so that rows do not lie in the same lines of a cache.
 constexpr int kChunkStride = kChunk + 16;
-// Vectors of scores that are computed together: of two tiles, or the halves of one.
-constexpr int kScoreVectors = 2;
-constexpr int kTilesTogether = kScoreVectors * kLanes / kTileTokens;
+// Vectors of scores that are computed together, as many as few rows have registers for: of some tiles, or the
+// halves of one.
+template <int kRows>
+constexpr int kScoreVectors = kRows * 4 <= kRegisters / 2 ? 4 : 2;
+template <int kRows>
+constexpr int kTilesTogether = kScoreVectors<kRows> * kLanes / kTileTokens;
+
+// The tokens of some tiles, and of those that are computed with them.
+template <int kRows>
+constexpr std::int64_t columns_of(std::int64_t tiles) {
+  constexpr int kTogether = kTilesTogether<kRows>;
+  return (tiles + kTogether - 1) / kTogether * kTogether * kTileTokens;
+}
 
 // Keys with 128 added, and queries, of whose sum 128 times as much is taken away.
 struct Int8Keys : IntegerSums {
@@ -147,35 +157,45 @@ class Ahead {
   std::int64_t bytes_ = 0, tile_ = -1;
 };
 
-// Keys of kTilesTogether tiles; rows are interleaved: in each step row after row. `starts` is what the sums
-// of rows begin with.
+// Keys of tiles from `first` of some on; beyond the last they are the last's.
+template <int kRows>
 struct KeyTiles {
-  const std::uint8_t* at[kScoreVectors];
+  const std::uint8_t* at[kScoreVectors<kRows>];
+
+  XCPU_INLINE KeyTiles(const std::uint8_t* const* tiles, std::int64_t count, std::int64_t first,
+                       int skipped) {
+    for (int v = 0; v < kScoreVectors<kRows>; ++v) {
+      const std::int64_t tile = smaller_of(first + v * kLanes / kTileTokens, count - 1);
+      at[v] = tiles[tile] + skipped + v * kLanes % kTileTokens * 4;
+    }
+  }
 };
 
+// Rows are interleaved: in each step row after row. `starts` is what their sums begin with.
 template <class Form, int kRows>
-XCPU_INLINE void score_rows(const std::uint32_t* rows, std::int64_t steps, const KeyTiles& keys,
+XCPU_INLINE void score_rows(const std::uint32_t* rows, std::int64_t steps, const KeyTiles<kRows>& keys,
                             const float* starts, float* scores, Ahead& ahead) {
+  constexpr int kVectors = kScoreVectors<kRows>;
   const Mask all = first_lanes(kLanes);
-  RowSums<Form, kRows, kScoreVectors> sums;
+  RowSums<Form, kRows, kVectors> sums;
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kScoreVectors; ++v) sums.of[r][v] = start_of(sums.of[r][v], starts[r]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums.of[r][v] = start_of(sums.of[r][v], starts[r]);
   }
   for (std::int64_t step = 0; step < steps; ++step) {
     const std::int64_t at = step * kTileTokens * 4;
-    Words words[kScoreVectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < kScoreVectors; ++v) words[v] = load_words(keys.at[v] + at, all);
-    ahead.ask<1>();
-    add_words_of_rows<Form, kRows, kScoreVectors, Form::kParts, 0>(sums, rows + step * kRows * Form::kParts,
-                                                                   words);
+    Words words[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) words[v] = load_words(keys.at[v] + at, all);
+    ahead.ask<kVectors / 2>();
+    add_words_of_rows<Form, kRows, kVectors, Form::kParts, 0>(sums, rows + step * kRows * Form::kParts,
+                                                              words);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kScoreVectors; ++v) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
       store_sum(scores + r * kChunkStride + v * kLanes, sums.of[r][v], all);
     }
   }
