@@ -39,8 +39,8 @@ void report_on_host(uint64_t sequence, plug_status status, const char* message) 
   reports.any.store(true, std::memory_order_release);
 }
 
-int log_threshold() {
-  static const int threshold = choice_setting("TORCHPLUG_LOG").front() - '0';
+std::atomic<int32_t>& log_threshold() {
+  static std::atomic<int32_t> threshold{choice_setting("TORCHPLUG_LOG").front() - '0'};
   return threshold;
 }
 
@@ -99,6 +99,8 @@ void log_message(int32_t level, const char* message) {
   if (level < log_threshold() || level < 0 || level > 3) return;
   std::fprintf(stderr, "torchplug %s: %s\n", kNames[level], message);
 }
+
+void set_log_level(int32_t level) { log_threshold() = level; }
 
 void set_report_handler(ReportHandler handler) { report_handler = handler; }
 

@@ -45,6 +45,9 @@ plug_host make_host_table();
 // What host->log does.
 void log_message(int32_t level, const char* message);
 
+// From now on this is the lowest level that is printed, in place of TORCHPLUG_LOG.
+void set_log_level(int32_t level);
+
 // The sentence the calling thread's last failing plugin function left; empty if none.
 std::string take_plugin_error();
 // The same of a call with this number (sequence.h), which the calling thread has made: empty if the sentence

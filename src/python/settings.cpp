@@ -1,5 +1,6 @@
 #include "base/settings.h"
 
+#include "plugin/host.h"
 #include "python/bindings.h"
 
 namespace py = pybind11;
@@ -27,6 +28,7 @@ py::list settings() {
 void bind_settings(py::module_& module) {
   module.def("settings", &settings);
   module.def("cache_directory", &cache_directory);
+  module.def("set_log_level", &set_log_level);
 }
 
 }  // namespace torchplug::python

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from torchplug import __version__, _plugins, _settings
+from torchplug import __version__, _plugins, _settings, cpu
 from torchplug.cli import devices, inspection, output
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         found = {"healthy": healthy, "checks": [asdict(check) for check in checks]}
         found["settings"] = [setting._asdict() for setting in settings]
+        found["cpu"] = asdict(cpu.report())
         output.print_json(found)
     else:
         show(checks, settings)
@@ -70,7 +71,8 @@ def examine() -> tuple[list[Check], list[_settings.Setting]]:
     looked_at = plugins | plugin_by_path() if can_load else {}
     found = devices.inspect_all(looked_at, compute=True)
     settings = table(found)
-    checks += [*versions, *check_variables(settings, options_of(plugins, found))]
+    checks += [*versions, *check_cpu(cpu.report())]
+    checks += check_variables(settings, options_of(plugins, found))
     return [*checks, *choices, *map(check_plugin, found)], settings
 
 
@@ -136,6 +138,27 @@ def check_versions() -> list[Check]:
 def minor_of(version: str) -> tuple[int, int]:
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
+
+
+# ---- the processor ----
+
+
+def check_cpu(report: cpu.Report) -> list[Check]:
+    """What torchplug.cpu reports, and what makes computing on it slower than it need be."""
+    checks = {subject: Check(subject, finding) for subject, finding in report.rows()}
+    if report.huge_pages.transparent == "never":
+        checks["huge pages"].state = "warning"
+        checks["huge pages"].advice = (
+            "Large weights are read faster from huge pages: write madvise to "
+            "/sys/kernel/mm/transparent_hugepage/enabled, as root."
+        )
+    if report.threads is not None and report.threads.count > len(report.allowed):
+        checks["threads"].state = "warning"
+        checks["threads"].advice = (
+            "There are more threads than cores that they may use, so that they wait for one another: set "
+            f"OMP_NUM_THREADS to {len(report.allowed)}, or use torchplug run --cores."
+        )
+    return list(checks.values())
 
 
 # ---- the environment ----

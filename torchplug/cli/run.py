@@ -8,6 +8,8 @@ import sys
 
 from torchplug import _plugins, _settings
 from torchplug.cli import inspection, output
+from torchplug.cpu._libraries import ALLOCATORS
+from torchplug.cpu._placement import Placement, placement
 
 NAME = "run"
 SUMMARY = "run an unchanged script on a device"
@@ -15,18 +17,20 @@ DESCRIPTION = """Runs a Python script or module in a fresh interpreter, as `pyth
 torch.accelerator's and set for the libraries that choose a device by environment variables.
 
   torchplug run --device sim train.py --epochs 3
-  torchplug run --device sim -m torch.distributed.run --nproc-per-node 2 train.py"""
+  torchplug run --device sim -m torch.distributed.run --nproc-per-node 2 train.py
+  torchplug run --cores 0-7 --numa 0 --alloc jemalloc serve.py"""
 
 CLIENT_VARIABLES = ("ACCELERATE_TORCH_DEVICE", "PL_TRAINER_ACCELERATOR")
 """What libraries read to choose a device they have no code for: accelerate, with transformers' Trainer and what is
 built on it, and lightning."""
 
-WITH_VALUE = ("--device", "--fallback", "--visible")
+WITH_VALUE = ("--device", "--fallback", "--visible", "--cores", "--numa", "--alloc")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "torchplug run [--device DEVICE] [--fallback HOW] [--visible LIST] [--ledger [--json]]\n"
+        "                     [--cores LIST] [--numa LIST] [--alloc NAME]\n"
         "                     (script.py | -m module | -c code) [args ...]"
     )
     parser.add_argument("--device", help="a device's name, the path of a plugin, or none")
@@ -42,6 +46,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--ledger", action="store_true", help="print at the end where operators ran (to stderr)"
     )
     parser.add_argument("--json", action="store_true", help="the ledger as JSON")
+    parser.add_argument(
+        "--cores", metavar="LIST", help="run on these cores, such as 0-7, with a thread for each"
+    )
+    parser.add_argument(
+        "--numa",
+        metavar="LIST",
+        help="take memory from these NUMA nodes alone and, without --cores, run on theirs",
+    )
+    parser.add_argument("--alloc", choices=[*ALLOCATORS], help="the process's malloc")
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
@@ -56,17 +69,27 @@ def run(args: argparse.Namespace) -> int:
     options = {"TORCHPLUG_FALLBACK": args.fallback}
     if args.ledger:
         options[_settings.LEDGER] = "json" if args.json else "1"
-    return start(args, options)
+    try:
+        placed = placement(args.cores, args.numa, args.alloc)
+    except ValueError as error:
+        output.complain(str(error))
+        return 2
+    return start(args, options, placed)
 
 
-def start(args: argparse.Namespace, options: dict[str, str | None]) -> int:
-    """Becomes the script, with these variables set; returns only if it cannot."""
+def start(
+    args: argparse.Namespace, options: dict[str, str | None], placed: Placement | None = None
+) -> int:
+    """Becomes the script, with these variables set, where it is to be placed; returns only if it cannot."""
     if not args.rest or args.rest in (["-m"], ["-c"]):
         output.complain("There is nothing to run. Give a script, -m module or -c code.")
         return 2
     try:
         environment = environment_for(args, options)
-    except RuntimeError as error:
+        if placed is not None:
+            environment |= placed.variables()
+            placed.enter()
+    except (RuntimeError, ValueError) as error:
         output.complain(str(error))
         return 2
     sys.stdout.flush()
