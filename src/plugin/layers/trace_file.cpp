@@ -43,6 +43,9 @@ TraceFile::TraceFile(std::string path, std::string header)
   open();
   TORCH_CHECK(file_.is_open(), "The trace '", path_, "' cannot be written: ", std::strerror(errno),
               ". Set TORCHPLUG_TRACE to the path of a file that can.");
+  // A plugin that is never called leaves the path to one that is: it is opened anew by the first call.
+  file_ = FileDescriptor();
+  owner_ = 0;
 }
 
 void TraceFile::open() {
