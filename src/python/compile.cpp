@@ -124,6 +124,8 @@ py::dict describe_compiler(DeviceIndex device) {
   found["updates"] = compiler.has(PLUG_COMPILER_UPDATES);
   found["saves"] = compiler.saves();
   found["packs"] = compiler.table().engine_pack != nullptr;
+  found["partitions"] = compiler.table().partition != nullptr;
+  found["exclusive"] = compiler.has(PLUG_COMPILER_EXCLUSIVE);
   py::list unused;
   for (const UnusedKernel& one : compiler.unused()) unused.append(py::make_tuple(one.schema, one.why));
   found["unused"] = unused;

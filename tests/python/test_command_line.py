@@ -11,7 +11,7 @@ import pytest
 import torch
 import warm_interpreter
 from interpreter import run, search_path
-from vendors import CRASHES, HANGS, compile_plugin, install, install_device
+from vendors import CRASHES, HANGS, compile_plugin, compile_test_plugin, install, install_device
 
 import torchplug
 import torchplug._C
@@ -159,6 +159,16 @@ def test_devices_takes_the_path_of_a_plugin(tmp_path):
     library = compile_plugin(tmp_path, "acme")
     (facts,) = json_of("devices", library)["plugins"]
     assert facts["name"] == "acme" and facts["path"] == str(library)
+
+
+def test_devices_says_what_a_compiler_takes_and_does(tmp_path):
+    packs = compile_test_plugin(tmp_path, "packs")
+    (facts,) = json_of("devices", packs)["plugins"]
+    assert facts["compiler"]["packs"] and not facts["compiler"]["partitions"]
+    (sim,) = json_of("devices", "sim")["plugins"]
+    assert not sim["compiler"]["packs"]
+    shown = torchplug_command("devices", packs)[1]
+    assert "packs weights" in shown and "groups operators" not in shown
 
 
 def test_a_plugin_that_crashes_is_a_row_with_the_reason(tmp_path):

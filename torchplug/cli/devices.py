@@ -143,9 +143,15 @@ def add_compiler_level(table: Table, compiler: dict[str, Any] | None) -> None:
         "open sizes": compiler["symbols"],
         "strides": compiler["strided"],
         "updates in place": compiler["updates"],
-        "engines on disk": compiler["saves"],
     }
-    table.add_row("", "takes", ", ".join(name for name, taken in takes.items() if taken) or "-")
+    does = {
+        "groups operators": compiler["partitions"],
+        "packs weights": compiler["packs"],
+        "saves engines": compiler["saves"],
+        "runs of an engine one at a time": compiler["exclusive"],
+    }
+    for word, facts in (("takes", takes), ("does", does)):
+        table.add_row("", word, ", ".join(name for name, true in facts.items() if true) or "-")
     for schema, why in compiler["unused"]:
         table.add_row("", "unused", f"{operator_of(schema)}: {why}")
 
