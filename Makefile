@@ -1,7 +1,7 @@
 # Everything installed goes into .venv, everything built into build directories, wheels into dist/.
 #   make demo        set up, build, train two small models on the default device
 #   make test        set up, build, run all tests
-#   make test-full   the same, with every sample of every operator
+#   make test-full   the same, with every sample of every operator, and with the earliest PyTorch that is served
 #   make wheel       set up, build, pack the core and each device into dist/
 #   make bench       set up, build, measure what torchplug costs (four minutes, of which compilers take one; nothing else should run)
 #   make lint        clang-tidy over the core and the plugins (a quarter of an hour)
@@ -10,6 +10,7 @@
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
+EARLIEST := 2.11.0
 BIN := .venv/bin
 DEBIAN := $(CURDIR)/.venv/debian
 JOBS := $(shell nproc)
@@ -28,7 +29,7 @@ PYTEST = OMP_WAIT_POLICY=passive $(BIN)/pytest -n $(JOBS) --dist loadfile --no-l
 # Run once more with every call into the plugin checked.
 VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy graphs training)
 
-.PHONY: setup setup-tests setup-lint build build-devices build-xcpu build-tests wheel check test test-full demo bench lint mutants sanitize clean
+.PHONY: setup setup-tests setup-lint build build-devices build-xcpu build-tests wheel check test test-full test-release demo bench lint mutants sanitize clean
 
 # What a build needs, what tests need, what clang-tidy needs: each is installed when it is first asked for. Of the
 # Python files, most are never imported: those that are, Python compiles itself.
@@ -101,6 +102,11 @@ test: check wheel
 test-full: export TORCHPLUG_TEST_SWEEP = all
 test-full: VALIDATED += $(patsubst %,tests/python/test_%.py,compile compile_models compile_training)
 test-full: test
+	TORCHPLUG_TEST_SWEEP= tests/releases/run.sh $(EARLIEST)
+
+# What is committed, with another PyTorch: make test-release RELEASE=2.12.0
+test-release:
+	tests/releases/run.sh $(RELEASE)
 
 demo: build
 	$(BIN)/python -m torchplug.demo
