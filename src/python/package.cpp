@@ -6,6 +6,7 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/version.h>
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,8 +57,9 @@ int32_t add_expression(Program& program, const py::list& terms) {
 }
 
 std::vector<int32_t> add_registers(Program& program, int32_t count) {
-  std::vector<int32_t> added;
-  for (int32_t i = 0; i < count; ++i) added.push_back(program.registers++);
+  std::vector<int32_t> added(static_cast<size_t>(count));
+  std::iota(added.begin(), added.end(), program.registers);
+  program.registers += count;
   return added;
 }
 
