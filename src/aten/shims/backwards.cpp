@@ -109,15 +109,29 @@ void make_differentiable(const char* name, Function function) {
   operator_library("aten", c10::DispatchKey::AutogradPrivateUse1).impl(name, function);
 }
 
+// Calls visit(name, function) for each.
+template <class Visit>
+void for_each_backward(Visit visit) {
+  visit("linear_backward", TORCH_FN(linear_backward));
+  visit("matmul_backward", TORCH_FN(matmul_backward));
+  visit("max_pool2d_backward", TORCH_FN(max_pool2d_backward));
+  visit("_fused_rms_norm_backward", TORCH_FN(rms_norm_backward));
+}
+
 }  // namespace
 
 void add_backwards(OperatorLibrary& library) {
   make_differentiable("matmul_backward", TORCH_FN(matmul_backward));
   make_differentiable("max_pool2d_backward", TORCH_FN(max_pool2d_backward));
-  add_behind_any(library, "linear_backward", TORCH_FN(linear_backward));
-  add_behind_any(library, "matmul_backward", TORCH_FN(matmul_backward));
-  add_behind_any(library, "max_pool2d_backward", TORCH_FN(max_pool2d_backward));
-  add_behind_any(library, "_fused_rms_norm_backward", TORCH_FN(rms_norm_backward));
+  for_each_backward([&](const char* name, auto function) { add_behind_any(library, name, function); });
+}
+
+void compose_backward(OperatorKernel& kernel) {
+  const std::string called = full_name(kernel.handle().operator_name());
+  for_each_backward([&](const char* name, auto function) {
+    if (called == std::string("aten::") + name)
+      set_composed(kernel, c10::KernelFunction::makeFromUnboxedFunction(function));
+  });
 }
 
 }  // namespace torchplug::aten
