@@ -6,6 +6,7 @@
 #include "linear.h"
 #include "norm.h"
 #include "plain.h"
+#include "product.h"
 #include "qkv.h"
 #include "rotary.h"
 #include "top.h"
@@ -18,6 +19,7 @@ namespace xcpu::XCPU_ISA {
 extern const Kernels kKernels;
 const Kernels kKernels = {XCPU_NAME(XCPU_ISA),
                           kLinearKernels,
+                          &kProductKernels,
                           &kNormKernels,
                           &kRotaryKernels,
                           &kCacheKernels,
