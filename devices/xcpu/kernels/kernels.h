@@ -69,7 +69,7 @@ struct ProductKernels {
   // Rows from row_begin to row_end, where x and weight are contiguous along their rows.
   void (*dots)(const xcpu_product_args& args, const ProductColumns& columns, std::int64_t row_begin,
                std::int64_t row_end);
-  // As a packed weight of `form`, fp32 or bf16, from a weight that is contiguous along its columns.
+  // As a packed weight of `form`, fp32 or bf16.
   void (*pack)(const xcpu_product_args& args, LinearForm form, const ProductColumns& columns, void* packed);
   void (*prepare)(const ProductInputs& inputs, LinearForm form, std::int64_t block_begin,
                   std::int64_t block_end);

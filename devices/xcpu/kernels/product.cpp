@@ -1,6 +1,6 @@
-// xcpu_product: checks, scratch, one region of the team. Where both matrices are contiguous along their rows, dot
-// products; otherwise panels of the weight are packed one by one, each by the thread that multiplies it, and meet
-// the tiles of linear while they are in its cache.
+// xcpu_product: checks, scratch, one region of the team. Where both matrices are contiguous along their rows,
+// dot products; otherwise panels of the weight are packed one by one, each by the thread that multiplies it,
+// and meet the tiles of linear while they are in its cache.
 
 #include <algorithm>
 #include <limits>
@@ -42,7 +42,8 @@ std::string fault_of_matrix(const xcpu_matrix& matrix, const std::string& name, 
 }
 
 bool is_dots(const xcpu_product_args& args) {
-  return is_along_rows(args.x, args.k) && is_along_rows(args.weight, args.k);
+  constexpr std::int64_t kFew = 16;
+  return args.rows <= kFew && is_along_rows(args.x, args.k) && is_along_rows(args.weight, args.k);
 }
 
 std::string fault_of_product(const xcpu_product_args& args) {
@@ -52,14 +53,13 @@ std::string fault_of_product(const xcpu_product_args& args) {
                                         {args.k, "k", 1, kMost},
                                         {args.threads, "threads", 1, kMost}});
   if (!fault.empty() || args.batches == 0 || args.rows == 0) return fault;
-  const bool x_along_rows = is_along_rows(args.x, args.k);
-  const bool weight_along_columns = is_along_columns(args.weight, args.n);
-  fault = first_of(
-      {fault_of_matrix(args.x, "x", x_along_rows || is_along_columns(args.x, args.rows)),
-       fault_of_matrix(args.weight, "weight", is_along_rows(args.weight, args.k) || weight_along_columns),
+  const bool is_x_contiguous = is_along_rows(args.x, args.k) || is_along_columns(args.x, args.rows);
+  const bool is_weight_contiguous =
+      is_along_rows(args.weight, args.k) || is_along_columns(args.weight, args.n);
+  return first_of(
+      {fault_of_matrix(args.x, "x", is_x_contiguous),
+       fault_of_matrix(args.weight, "weight", is_weight_contiguous),
        fault_of_rows({{args.bias, "bias", 1, args.n}, {args.out, "out", args.rows, args.n, Need::kNeeded}})});
-  if (!fault.empty() || x_along_rows || weight_along_columns) return fault;
-  return "x is contiguous along its columns and weight along its rows; copy one of them";
 }
 
 // Calls function(batch, part, parts) for all parts of all batches: as few of each as give every thread one.
@@ -76,18 +76,17 @@ void run_dots(const Kernels& kernels, const xcpu_product_args& args, const xcpu_
   const bool is_wide = args.n >= args.rows;
   const std::int64_t steps = is_wide ? parts_of(args.n, kColumns) : parts_of(args.rows, kRows);
   run_team(team, [&](std::int32_t index, std::int32_t count) {
-    share_batches(args.batches, steps, index, count,
-                  [&](std::int64_t batch, std::int64_t part, std::int64_t parts) {
-                    const Share share = share_of(steps, part, parts);
-                    if (is_wide) {
-                      kernels.product->dots(
-                          args, {batch, share.begin * kColumns, std::min(args.n, share.end * kColumns)}, 0,
-                          args.rows);
-                    } else {
-                      kernels.product->dots(args, {batch, 0, args.n}, share.begin * kRows,
-                                            std::min(args.rows, share.end * kRows));
-                    }
-                  });
+    share_batches(
+        args.batches, steps, index, count, [&](std::int64_t batch, std::int64_t part, std::int64_t parts) {
+          const Share share = share_of(steps, part, parts);
+          if (is_wide) {
+            kernels.product->dots(
+                args, {batch, share.begin * kColumns, std::min(args.n, share.end * kColumns)}, 0, args.rows);
+          } else {
+            kernels.product->dots(args, {batch, 0, args.n}, share.begin * kRows,
+                                  std::min(args.rows, share.end * kRows));
+          }
+        });
   });
 }
 
@@ -102,8 +101,9 @@ class Tiled {
         linear_kernels_(kernels.linear[static_cast<int>(form_)]),
         blocks_(parts_of(args.rows, linear_kernels_.max_block)),
         column_bytes_(parts_of(args.k, linear_kernels_.step) * 4),
-        columns_(std::clamp(kBytesOfPanels / (column_bytes_ * kPanelColumns), std::int64_t{1}, kPanelsTogether) *
-                 kPanelColumns),
+        columns_(
+            std::clamp(kBytesOfPanels / (column_bytes_ * kPanelColumns), std::int64_t{1}, kPanelsTogether) *
+            kPanelColumns),
         input_bytes_(lines(args.rows * parts_of(args.k, 8) * linear_kernels_.input_bytes_of_8)),
         packed_bytes_(lines(columns_ * column_bytes_)) {}
 

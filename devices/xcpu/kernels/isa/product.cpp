@@ -4,6 +4,7 @@
 
 #include "linear_forms.h"
 #include "rows.h"
+#include "transpose.h"
 
 namespace xcpu::XCPU_ISA {
 namespace {
@@ -196,13 +197,62 @@ void pack_as(const Columns& from, const ProductColumns& columns, void* packed) {
   }
 }
 
-void pack(const xcpu_product_args& args, LinearForm form, const ProductColumns& columns, void* packed) {
+// Words of a row from a step on; zero beyond its end.
+template <class Form>
+XCPU_INLINE Words words_of_row(const xcpu_rows& rows, std::int64_t row, std::int64_t step, std::int64_t k) {
+  const std::int64_t at = row * rows.stride + step * Form::kValues;
+  const std::int64_t left = k - step * Form::kValues;
+  if constexpr (Form::kValues == 1) {
+    return as_words(load_any(rows.data, rows.dtype, at, first_lanes(left)));
+  } else {
+    const auto* halves = static_cast<const std::uint16_t*>(rows.data) + at;
+    if (left >= 2 * kLanes) return load_words(halves, first_lanes(kLanes));
+    alignas(64) std::uint16_t last[2 * kLanes] = {};
+    for (std::int64_t i = 0; i < left; ++i) last[i] = halves[i];
+    return load_words(last, first_lanes(kLanes));
+  }
+}
+
+// The same from a matrix that is contiguous along its rows, which are the columns of a panel.
+template <class Form>
+void pack_rows_as(const xcpu_rows& rows, std::int64_t k, const ProductColumns& columns, void* packed) {
+  auto* to = static_cast<std::uint32_t*>(packed);
+  const std::int64_t steps = (k + Form::kValues - 1) / Form::kValues;
+  for (std::int64_t first = columns.begin; first < columns.end; first += kPanelColumns) {
+    const std::int64_t width = smaller_of(kPanelColumns, columns.end - first);
+    for (std::int64_t c = 0; c < width; c += kLanes) {
+      const std::int64_t count = smaller_of(kLanes, width - c);
+      for (std::int64_t step = 0; step < steps; step += kLanes) {
+        Words words[kLanes];
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i)
+          words[i] = i < count ? words_of_row<Form>(rows, first + c + i, step, k) : fill_word(0);
+        transpose(words);
+        const std::int64_t end = smaller_of(kLanes, steps - step);
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) {
+          if (i < end) store_words(to + (step + i) * width + c, words[i], first_lanes(count));
+        }
+      }
+    }
+    to += steps * width;
+  }
+}
+
+template <class Form>
+void pack_any(const xcpu_product_args& args, const ProductColumns& columns, void* packed) {
   const xcpu_matrix& weight = args.weight;
-  const auto* data = static_cast<const std::uint8_t*>(weight.data) +
-                     columns.batch * args.weight_batch_stride * bytes_of(weight.dtype);
-  const Columns from{data, weight.dtype, weight.column_stride, args.k};
-  form == LinearForm::kBf16 ? pack_as<Bf16Form>(from, columns, packed)
-                            : pack_as<F32Form>(from, columns, packed);
+  const xcpu_rows rows = rows_of(weight, columns.batch * args.weight_batch_stride);
+  if (weight.row_stride == 1 || args.n == 1) {
+    pack_as<Form>({rows.data, rows.dtype, weight.column_stride, args.k}, columns, packed);
+  } else {
+    pack_rows_as<Form>(rows, args.k, columns, packed);
+  }
+}
+
+void pack(const xcpu_product_args& args, LinearForm form, const ProductColumns& columns, void* packed) {
+  form == LinearForm::kBf16 ? pack_any<Bf16Form>(args, columns, packed)
+                            : pack_any<F32Form>(args, columns, packed);
 }
 
 // The words of some rows of a block in one step. A form without an instruction for pairs has one word of each

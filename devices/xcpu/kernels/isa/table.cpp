@@ -17,16 +17,8 @@
 namespace xcpu::XCPU_ISA {
 
 extern const Kernels kKernels;
-const Kernels kKernels = {XCPU_NAME(XCPU_ISA),
-                          kLinearKernels,
-                          &kProductKernels,
-                          &kNormKernels,
-                          &kRotaryKernels,
-                          &kCacheKernels,
-                          kAttentionKernels,
-                          kAttentionGradientKernels,
-                          &kQkvKernels,
-                          &kTopKernels,
-                          &kPlainKernels};
+const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels, &kProductKernels,  &kNormKernels,
+                          &kRotaryKernels,     &kCacheKernels, kAttentionKernels, kAttentionGradientKernels,
+                          &kQkvKernels,        &kTopKernels,   &kPlainKernels};
 
 }  // namespace xcpu::XCPU_ISA
