@@ -121,7 +121,8 @@ static plug_status rms_norm_backward(const plug_call *call) {
     for (int64_t i = 0; i < size; i++) {
       const double x = get(in, row * size + i) * scale, g = get(grad, row * size + i);
       const double w = get(weight->as.tensors, i);
-      set(result(call, 0), row * size + i, scale * (g * w - x * scale * dot / (double)size));
+      set(result(call, 0), row * size + i,
+          scale * (g * w - x * scale * dot / (double)size));
       set(result(call, 1), i, get(result(call, 1), i) + g * x);
     }
   }

@@ -6,8 +6,14 @@
 namespace xcpu::plugin {
 namespace {
 
-xcpu_activation gelu_of(std::string_view approximate) {
-  if (approximate == "none") return XCPU_GELU;
+xcpu_activation gelu_of(std::string_view approximate, const plug::Tensor& x) {
+  constexpr std::int64_t kFew = 16384;
+  if (approximate == "none") {
+    if (x.dtype() == PLUG_F16 || (x.dtype() == PLUG_BF16 && x.numel() > kFew)) {
+      plug::decline("the CPU is faster with the error function of float16, and of much bfloat16");
+    }
+    return XCPU_GELU;
+  }
   if (approximate == "tanh") return XCPU_GELU_TANH;
   plug::decline("the CPU says what is wrong with approximate");
 }
@@ -30,12 +36,12 @@ void activate(xcpu_activation activation, const plug::Tensor& x, const plug::Ten
 }  // namespace
 
 void gelu(plug::Call& /*call*/, plug::Tensor self, std::string_view approximate, plug::Out result) {
-  activate(gelu_of(approximate), self, nullptr, result);
+  activate(gelu_of(approximate, self), self, nullptr, result);
 }
 
 void gelu_backward(plug::Call& /*call*/, plug::Tensor grad, plug::Tensor self, std::string_view approximate,
                    plug::Out result) {
-  activate(gelu_of(approximate), self, &grad, result);
+  activate(gelu_of(approximate, self), self, &grad, result);
 }
 
 void silu(plug::Call& /*call*/, plug::Tensor self, plug::Out result) {

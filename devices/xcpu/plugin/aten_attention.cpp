@@ -70,6 +70,9 @@ const char* obstacle(const plug::Tensor& q, const plug::Tensor& k, const plug::T
   if (k.size(1) != v.size(1) || q.size(1) % k.size(1) != 0)
     return "heads of queries are in groups of those of keys";
   if (k.size(2) != v.size(2)) return "there is a value for each key";
+  // The kernels arrange keys and values for themselves, which so many rows have to be worth.
+  const std::int64_t rows = q.size(2) * (q.size(1) / k.size(1));
+  if (rows < (q.dtype() == PLUG_F32 ? 64 : 4)) return "the CPU is faster with so few queries";
   if (is_causal && q.size(2) != k.size(2)) return "a causal mask is of as many queries as keys";
   return nullptr;
 }

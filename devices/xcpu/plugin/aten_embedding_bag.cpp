@@ -10,6 +10,7 @@ namespace xcpu::plugin {
 namespace {
 
 constexpr std::int64_t kSum = 0, kMean = 1;
+constexpr std::int64_t kFew = 1024;  // indices
 
 // Where bags begin, and after the last the end: offsets leave the end out, or say it.
 const std::int64_t* starts_of_bags(const plug::Call& call, plug::Span<const std::int64_t> offsets,
@@ -48,6 +49,9 @@ void aten_embedding_bag(plug::Call& call, plug::Tensor weight, plug::Tensor indi
                         std::int64_t padding_idx, plug::Out result, plug::Out offset2bag, plug::Out bag_size,
                         plug::Out max_indices) {
   if (mode != kSum && mode != kMean) plug::decline("the kernel knows sums and means");
+  if (mode == kSum && padding_idx < 0 && indices.numel() > kFew) {
+    plug::decline("the CPU is faster with sums of many rows");
+  }
   if (weight.ndim() != 2 || indices.ndim() != 1 || offsets.ndim() != 1 || indices.dtype() != PLUG_I64 ||
       offsets.dtype() != PLUG_I64) {
     plug::decline("the kernel is for a table, and indices and offsets in one dimension, of int64");

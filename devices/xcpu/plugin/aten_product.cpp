@@ -10,8 +10,8 @@
 namespace xcpu::plugin {
 namespace {
 
-// A product as the call gives it, but for the result: why the kernels do not take it, or NULL and what they are
-// given.
+// A product as the call gives it, but for the result: why the kernels do not take it, or NULL and what they
+// are given.
 struct Product {
   const char* obstacle = nullptr;
   xcpu_product_args args{};
@@ -26,20 +26,28 @@ bool is_along_columns(const xcpu_matrix& matrix, std::int64_t rows) {
 
 const char* obstacle_of_layout(const xcpu_product_args& args) {
   const bool x_along_rows = is_along_rows(args.x, args.k);
-  const bool weight_along_columns = is_along_columns(args.weight, args.n);
-  if (!x_along_rows && !is_along_columns(args.x, args.rows)) return "a matrix has gaps between its elements";
-  if (!weight_along_columns && !is_along_rows(args.weight, args.k)) {
-    return "a matrix has gaps between its elements";
-  }
-  if (!x_along_rows && !weight_along_columns) return "both matrices are transposed";
+  const bool is_x_contiguous = x_along_rows || is_along_columns(args.x, args.rows);
+  const bool is_weight_contiguous =
+      is_along_rows(args.weight, args.k) || is_along_columns(args.weight, args.n);
+  if (!is_x_contiguous || !is_weight_contiguous) return "a matrix has gaps between its elements";
   if (x_along_rows && args.rows > 1 && args.x.row_stride < args.k) return "rows lie one in another";
   return nullptr;
 }
 
-// Where the CPU is faster: docs/xcpu.md has the numbers.
+// Where the CPU is faster: docs/xcpu.md has the numbers. Of float16 it nowhere is.
 const char* obstacle_of_sizes(const xcpu_product_args& args) {
-  (void)args;
-  return nullptr;
+  constexpr std::int64_t kNear = 2 << 20;  // elements of a weight that stays in a cache while it is packed
+  const bool is_far = args.n * args.k > kNear;
+  const bool is_read_as_it_lies = is_along_rows(args.x, args.k) && is_along_rows(args.weight, args.k);
+  switch (args.x.dtype) {
+    case XCPU_F32:
+      if (is_read_as_it_lies || args.rows >= (is_far ? 32 : 4)) return nullptr;
+      return "the CPU is faster with so few rows, where the kernel has to pack the other matrix";
+    case XCPU_BF16:
+      if (args.rows <= (is_read_as_it_lies ? 16 : is_far ? 8 : 32)) return nullptr;
+      return "the CPU is faster with so many rows of bfloat16";
+    default: return nullptr;
+  }
 }
 
 Product judged(Product product) {
@@ -97,13 +105,15 @@ Product product_of(const plug::Tensor& a, const plug::Tensor& b) {
 }
 
 bool is_row(const plug::Tensor& bias, const plug::Tensor& of, std::int64_t n) {
-  return bias.ndim() == 1 && bias.size(0) == n && (n == 1 || bias.stride(0) == 1) && bias.dtype() == of.dtype();
+  return bias.ndim() == 1 && bias.size(0) == n && (n == 1 || bias.stride(0) == 1) &&
+         bias.dtype() == of.dtype();
 }
 
 void run(const plug::Call& call, Product product, const plug::Tensor* bias, const plug::Out& out) {
   xcpu_product_args& args = product.args;
   if (product.obstacle != nullptr) plug::decline(product.obstacle);
-  if (bias != nullptr && !is_row(*bias, out, args.n)) plug::decline("the kernel adds a row of the same dtype");
+  if (bias != nullptr && !is_row(*bias, out, args.n))
+    plug::decline("the kernel adds a row of the same dtype");
   const auto stride = args.batches == 1 ? common_stride(out, out.ndim() - 1) : out.stride(-2);
   if (!stride || (args.n > 1 && out.stride(-1) != 1) || (args.rows > 1 && *stride < args.n)) {
     plug::decline("the result has its rows one after the other");
@@ -119,8 +129,8 @@ void run(const plug::Call& call, Product product, const plug::Tensor* bias, cons
 plug_status prepared(const plug_call* call, Product (*make)(const plug::Tensor&, const plug::Tensor&),
                      int first, int second) {
   return plug::guarded([&] {
-    const Product product = make(plug::Tensor(call->args[first].as.tensors[0]),
-                                 plug::Tensor(call->args[second].as.tensors[0]));
+    const Product product =
+        make(plug::Tensor(call->args[first].as.tensors[0]), plug::Tensor(call->args[second].as.tensors[0]));
     if (product.obstacle != nullptr) plug::decline(product.obstacle);
   });
 }

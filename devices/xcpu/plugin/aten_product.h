@@ -1,6 +1,6 @@
 #pragma once
-// PyTorch's products of matrices on the device: linear, mm, addmm and bmm, of weights as they lie. Where the CPU
-// is faster, it is asked for them; docs/xcpu.md says where.
+// PyTorch's products of matrices on the device: linear, mm, addmm and bmm, of weights as they lie. Where the
+// CPU is faster, it is asked for them; docs/xcpu.md says where.
 
 #include <optional>
 

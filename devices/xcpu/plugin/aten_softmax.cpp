@@ -31,6 +31,11 @@ void forward(Form form, const plug::Tensor& self, std::int64_t dim, bool half_to
 
 void backward(Form form, const plug::Tensor& grad, const plug::Tensor& output, std::int64_t dim,
               plug::Dtype input_dtype, const plug::Out& result) {
+  constexpr std::int64_t kShort = 128;
+  const bool is_short = output.ndim() == 0 || output.size(-1) < kShort;
+  if (form == Form::kProbability && (is_short || output.dtype() == PLUG_F16)) {
+    plug::decline("the CPU is faster with gradients of short rows, and of float16");
+  }
   if (input_dtype.value != grad.dtype()) plug::decline("the CPU refuses an input of another dtype");
   run(form, output, &grad, dim, result);
 }

@@ -103,7 +103,8 @@ constexpr plug::Kernel kList[] = {
     plug::kernel<&native_layer_norm_backward>(PLUG_SCHEMA_NATIVE_LAYER_NORM_BACKWARD),
     plug::kernel<&fused_rms_norm>(PLUG_SCHEMA__FUSED_RMS_NORM).with_dtypes(kFloats),
     plug::kernel<&fused_rms_norm_backward>(PLUG_SCHEMA__FUSED_RMS_NORM_BACKWARD).with_dtypes(kFloats),
-    plug::kernel<&aten_linear>(PLUG_SCHEMA_LINEAR, PLUG_ACCEPTS_STRIDED).with_prepare(prepare_linear, nullptr),
+    plug::kernel<&aten_linear>(PLUG_SCHEMA_LINEAR, PLUG_ACCEPTS_STRIDED)
+        .with_prepare(prepare_linear, nullptr),
     plug::kernel<&mm>(PLUG_SCHEMA_MM, PLUG_ACCEPTS_STRIDED).with_prepare(prepare_mm, nullptr),
     plug::kernel<&mm>(PLUG_SCHEMA_BMM, PLUG_ACCEPTS_STRIDED).with_prepare(prepare_mm, nullptr),
     plug::kernel<&addmm>(PLUG_SCHEMA_ADDMM, PLUG_ACCEPTS_STRIDED).with_prepare(prepare_addmm, nullptr),
