@@ -253,6 +253,7 @@ void register_kernels(BoundKernels bound, OperatorLibrary& library) {
     auto functor = std::make_unique<OperatorKernel>(
         *handle, kernel == bound.end() ? nullptr : std::move(kernel->second));
     if (full_name(name) == "aten::native_dropout") functor->set_composed(&compose_dropout);
+    compose_backward(*functor);
     if (is_composed_otherwise(*handle))
       functor->set_composed([handle](torch::jit::Stack& stack) { compose(*handle, stack); });
     if (full_name(name) == kFusedAttention && functor->bound() != nullptr) {

@@ -123,6 +123,13 @@ def test_the_cpu_still_forgets_the_negative_bit_in_max_pool1d() -> None:
     assert not torch.equal(torch.max_pool1d(plain, 2), torch.max_pool1d(lazy, 2))
 
 
+def test_the_cpu_still_writes_gelu_beside_an_out_with_gaps() -> None:
+    # When this fails, the entry in exceptions.HOST_WRONG has to go.
+    out = torch.full((10, 10, 3), float("nan"))[..., 1]
+    torch._C._nn.gelu(torch.randn(10, 10), out=out)
+    assert out.isnan().all()
+
+
 def test_a_device_that_does_not_open_is_no_pass() -> None:
     with pytest.raises(CannotStart, match="nowhere"):
         sweep(Options("nowhere", ("float32",), ("forward",), ("add",)))

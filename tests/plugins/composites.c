@@ -101,6 +101,34 @@ static plug_status rms_norm(const plug_call *call) {
   return PLUG_OK;
 }
 
+/* Of float32 alone. */
+static plug_status rms_norm_backward(const plug_call *call) {
+  const plug_tensor *grad = arg(call, 0), *in = arg(call, 1), *rstd = arg(call, 3);
+  const plug_value *weight = &call->args[4];
+  int64_t size = 1;
+  if (in->dtype != PLUG_F32) return fail(PLUG_UNSUPPORTED, "only float32");
+  if (call->results[0].tag != PLUG_VALUE_TENSOR ||
+      call->results[1].tag != PLUG_VALUE_TENSOR)
+    return fail(PLUG_UNSUPPORTED, "both gradients or none");
+  for (uint32_t d = 0; d < call->args[2].count; d++) size *= call->args[2].as.ints[d];
+  for (int64_t i = 0; i < size; i++) set(result(call, 1), i, 0);
+  for (int64_t row = 0; row < elements_of(in) / size; row++) {
+    const double scale = get(rstd, row);
+    double dot = 0;
+    for (int64_t i = 0; i < size; i++)
+      dot += get(grad, row * size + i) * get(weight->as.tensors, i) *
+             get(in, row * size + i);
+    for (int64_t i = 0; i < size; i++) {
+      const double x = get(in, row * size + i) * scale, g = get(grad, row * size + i);
+      const double w = get(weight->as.tensors, i);
+      set(result(call, 0), row * size + i,
+          scale * (g * w - x * scale * dot / (double)size));
+      set(result(call, 1), i, get(result(call, 1), i) + g * x);
+    }
+  }
+  return PLUG_OK;
+}
+
 static plug_status silu_backward(const plug_call *call) {
   if (!is_float(arg(call, 0))) return PLUG_UNSUPPORTED;
   for (int64_t i = 0; i < elements_of(result(call, 0)); i++) {
@@ -190,6 +218,10 @@ static plug_status nothing(const plug_call *call) {
 }
 
 static const plug_kernel list[] = {
+    {.schema = "aten::_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] "
+               "normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> "
+               "(Tensor, Tensor)",
+     .fn = rms_norm_backward},
     {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
      .fn = linear},
     {.schema = "aten::matmul(Tensor self, Tensor other) -> Tensor", .fn = matmul},
@@ -234,7 +266,9 @@ static const plug_kernel list[] = {
 
 plug_status torchplug_plugin_v0(const plug_host *given, const plug_module **out) {
   make_device(given, "composites");
-  add_kernels(list, sizeof list / sizeof *list);
+  /* The first computes a gradient that torchplug composes where it is left out. */
+  const size_t left_out = host->option(host, "composites.gradients") ? 0 : 1;
+  add_kernels(list + left_out, sizeof list / sizeof *list - left_out);
   *out = &module;
   return PLUG_OK;
 }

@@ -101,6 +101,20 @@ assert by_kernel(op) == before
 """)
 
 
+# The CPU has no kernel for the gradient that a plugin's may decline.
+def test_a_gradient_that_a_kernel_declines_is_composed(run):
+    code = """
+op = "aten::_fused_rms_norm_backward"
+for dtype, calls in ((torch.float32, 1), (torch.float64, 0), (torch.bfloat16, 0), (torch.float16, 0)):
+    tolerance = dict(rtol=2e-2, atol=2e-2) if dtype.itemsize == 2 else dict(rtol=1e-4, atol=1e-5)
+    x, w = leaf(2, 3, 4, dtype=dtype), leaf(4, dtype=dtype)
+    trains(op, lambda x, w: F.rms_norm(x, (4,), w), x, w, calls=calls, second=False, **tolerance)
+    trains(op, lambda x: F.rms_norm(x, (4,)), x, calls=0, second=False, **tolerance)
+assert by_kernel(op) == 1
+"""
+    run(code, TORCHPLUG_COMPOSITES_GRADIENTS="1")
+
+
 def test_gradients_that_pytorch_composes_are_served_too(run):
     run("""
 trains("aten::silu_backward", F.silu, leaf(5), second=False)

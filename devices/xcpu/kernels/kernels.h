@@ -52,6 +52,29 @@ struct LinearKernels {
   void (*compute)(const Linear& linear, const LinearPart& part);
 };
 
+// Some columns of a batch of a product; columns of the result are rows of the weight.
+struct ProductColumns {
+  std::int64_t batch, begin, end;
+};
+
+// Rows of x whose columns are contiguous, as tiles of linear read them.
+struct ProductInputs {
+  xcpu_matrix x;
+  std::int64_t rows, k;
+  std::int64_t max_block;
+  void* prepared;
+};
+
+struct ProductKernels {
+  // Rows from row_begin to row_end, where x and weight are contiguous along their rows.
+  void (*dots)(const xcpu_product_args& args, const ProductColumns& columns, std::int64_t row_begin,
+               std::int64_t row_end);
+  // As a packed weight of `form`, fp32 or bf16.
+  void (*pack)(const xcpu_product_args& args, LinearForm form, const ProductColumns& columns, void* packed);
+  void (*prepare)(const ProductInputs& inputs, LinearForm form, std::int64_t block_begin,
+                  std::int64_t block_end);
+};
+
 // Of rows from row_begin to row_end, or columns. `statistics` is a mean and a scale of each row.
 struct NormKernels {
   void (*forward)(const xcpu_norm_args& args, std::int64_t row_begin, std::int64_t row_end);
@@ -127,6 +150,7 @@ struct PlainKernels {
 struct Kernels {
   const char* name;
   const LinearKernels* linear;  // by LinearForm
+  const ProductKernels* product;
   const NormKernels* norm;
   const RotaryKernels* rotary;
   const CacheKernels* cache;

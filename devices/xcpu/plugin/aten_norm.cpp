@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "arguments.h"
+#include "aten_rows.h"
 
 namespace xcpu::plugin {
 namespace {
@@ -25,30 +26,12 @@ Extent extent_of(const plug::Tensor& input, plug::Ints normalized_shape) {
   return {input.numel() / columns, columns};
 }
 
-xcpu_dtype known(const plug::Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case PLUG_F32: return XCPU_F32;
-    case PLUG_BF16: return XCPU_BF16;
-    case PLUG_F16: return XCPU_F16;
-    default: plug::decline("the kernels are for float32, bfloat16 and float16");
-  }
-}
-
-xcpu_rows contiguous(const plug::Tensor& tensor, std::int64_t columns) {
-  return {plug_address(&tensor.raw().mem), known(tensor), columns};
-}
-
-template <class T>
-xcpu_rows contiguous(const std::optional<T>& tensor, std::int64_t columns) {
-  return tensor ? contiguous(static_cast<const plug::Tensor&>(*tensor), columns) : xcpu_rows{};
-}
-
 // A number of each row, in the dtype that PyTorch keeps it in. The kernels know float32.
 class RowNumbers {
  public:
   RowNumbers(const plug::Call& call, const plug::Tensor& tensor)
       : tensor_(tensor), copy_(call, tensor.dtype() == PLUG_F32 ? 0 : tensor.numel()) {
-    known(tensor);
+    known_dtype(tensor);
   }
 
   float* data() const {
@@ -80,9 +63,9 @@ xcpu_norm_args forward_args(xcpu_norm_form form, const plug::Tensor& input, plug
   args.epsilon = static_cast<float>(eps);
   args.rows = extent.rows;
   args.columns = extent.columns;
-  args.x = contiguous(input, extent.columns);
-  args.weight = contiguous(weight, extent.columns);
-  args.out = contiguous(out, extent.columns);
+  args.x = contiguous_rows(input, extent.columns);
+  args.weight = contiguous_rows(weight, extent.columns);
+  args.out = contiguous_rows(out, extent.columns);
   return args;
 }
 
@@ -95,11 +78,11 @@ xcpu_norm_backward_args backward_args(xcpu_norm_form form, const plug::Tensor& g
   args.form = form;
   args.rows = extent.rows;
   args.columns = extent.columns;
-  args.grad = contiguous(grad, extent.columns);
-  args.x = contiguous(input, extent.columns);
-  args.weight = contiguous(weight, extent.columns);
-  args.grad_x = contiguous(grad_input, extent.columns);
-  args.grad_weight = contiguous(grad_weight, extent.columns);
+  args.grad = contiguous_rows(grad, extent.columns);
+  args.x = contiguous_rows(input, extent.columns);
+  args.weight = contiguous_rows(weight, extent.columns);
+  args.grad_x = contiguous_rows(grad_input, extent.columns);
+  args.grad_weight = contiguous_rows(grad_weight, extent.columns);
   return args;
 }
 
@@ -170,7 +153,7 @@ void native_layer_norm(plug::Call& call, plug::Tensor input, plug::Ints normaliz
                        OptionalTensor weight, OptionalTensor bias, double eps, plug::Out out, plug::Out mean,
                        plug::Out rstd) {
   xcpu_norm_args args = forward_args(XCPU_LAYER_NORM, input, normalized_shape, weight, eps, out);
-  args.bias = contiguous(bias, args.columns);
+  args.bias = contiguous_rows(bias, args.columns);
   const RowNumbers means(call, mean), scales(call, rstd);
   args.mean = means.data();
   args.scale = scales.data();
@@ -185,7 +168,7 @@ void native_layer_norm_backward(plug::Call& call, plug::Tensor grad, plug::Tenso
                                 OptionalOut grad_input, OptionalOut grad_weight, OptionalOut grad_bias) {
   xcpu_norm_backward_args args =
       backward_args(XCPU_LAYER_NORM, grad, input, normalized_shape, weight, grad_input, grad_weight);
-  args.grad_bias = contiguous(grad_bias, args.columns);
+  args.grad_bias = contiguous_rows(grad_bias, args.columns);
   const RowNumbers means(call, mean), scales(call, rstd);
   args.mean = means.read();
   args.scale = scales.read();

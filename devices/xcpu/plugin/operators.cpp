@@ -2,7 +2,12 @@
 
 #include <iterator>
 
+#include "aten_activation.h"
+#include "aten_attention.h"
+#include "aten_embedding_bag.h"
 #include "aten_norm.h"
+#include "aten_product.h"
+#include "aten_softmax.h"
 #include "attention.h"
 #include "attention_backward.h"
 #include "cache.h"
@@ -28,6 +33,10 @@ constexpr const char* kLinearGradient =
     "precision=precision)); residual: grad";
 #undef XCPU_SUM
 
+// Tensors of the same permutation without gaps, and the result may be one of them.
+constexpr std::uint64_t kElements = PLUG_ACCEPTS_DENSE | PLUG_ACCEPTS_ALIAS;
+
+constexpr plug_dtype kIndexed[] = {PLUG_F32, PLUG_BF16, PLUG_F16, PLUG_I64};
 constexpr plug_dtype kFloats[] = {PLUG_F32, PLUG_BF16, PLUG_F16, PLUG_F64};
 
 constexpr plug::Kernel kList[] = {
@@ -94,6 +103,29 @@ constexpr plug::Kernel kList[] = {
     plug::kernel<&native_layer_norm_backward>(PLUG_SCHEMA_NATIVE_LAYER_NORM_BACKWARD),
     plug::kernel<&fused_rms_norm>(PLUG_SCHEMA__FUSED_RMS_NORM).with_dtypes(kFloats),
     plug::kernel<&fused_rms_norm_backward>(PLUG_SCHEMA__FUSED_RMS_NORM_BACKWARD).with_dtypes(kFloats),
+    plug::kernel<&aten_linear>(PLUG_SCHEMA_LINEAR, PLUG_ACCEPTS_STRIDED)
+        .with_prepare(prepare_linear, nullptr),
+    plug::kernel<&mm>(PLUG_SCHEMA_MM, PLUG_ACCEPTS_STRIDED).with_prepare(prepare_mm, nullptr),
+    plug::kernel<&mm>(PLUG_SCHEMA_BMM, PLUG_ACCEPTS_STRIDED).with_prepare(prepare_mm, nullptr),
+    plug::kernel<&addmm>(PLUG_SCHEMA_ADDMM, PLUG_ACCEPTS_STRIDED).with_prepare(prepare_addmm, nullptr),
+    plug::kernel<&gelu>(PLUG_SCHEMA_GELU, kElements),
+    plug::kernel<&gelu_backward>(PLUG_SCHEMA_GELU_BACKWARD, kElements),
+    plug::kernel<&silu>(PLUG_SCHEMA_SILU, kElements),
+    plug::kernel<&silu_backward>(PLUG_SCHEMA_SILU_BACKWARD, kElements),
+    plug::kernel<&softmax>(PLUG_SCHEMA__SOFTMAX),
+    plug::kernel<&softmax_backward>(PLUG_SCHEMA__SOFTMAX_BACKWARD_DATA),
+    plug::kernel<&log_softmax>(PLUG_SCHEMA__LOG_SOFTMAX),
+    plug::kernel<&log_softmax_backward>(PLUG_SCHEMA__LOG_SOFTMAX_BACKWARD_DATA),
+    plug::kernel<&aten_embedding_bag>(PLUG_SCHEMA__EMBEDDING_BAG, PLUG_ACCEPTS_STRIDED).with_dtypes(kIndexed),
+    plug::kernel<&aten_embedding_bag>(PLUG_SCHEMA__EMBEDDING_BAG_FORWARD_ONLY, PLUG_ACCEPTS_STRIDED)
+        .with_dtypes(kIndexed),
+    plug::kernel<&fused_attention>(PLUG_SCHEMA__SCALED_DOT_PRODUCT_FUSED_ATTENTION_OVERRIDEABLE,
+                                   PLUG_ACCEPTS_STRIDED)
+        .with_dtypes(kIndexed)
+        .with_prepare(prepare_attention, nullptr),
+    plug::kernel<&fused_attention_backward>(
+        PLUG_SCHEMA__SCALED_DOT_PRODUCT_FUSED_ATTENTION_OVERRIDEABLE_BACKWARD, PLUG_ACCEPTS_STRIDED)
+        .with_dtypes(kIndexed),
 };
 
 }  // namespace

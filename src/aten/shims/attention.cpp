@@ -68,16 +68,20 @@ bool is_taken(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
   return kernel->takes(arguments);
 }
 
-// How scaled_dot_product_attention is carried out: by the plugin's kernel for it if there is one;
-// composed of matrix products if the device has kernels for those; and otherwise as on the CPU, whole.
+// How scaled_dot_product_attention is carried out: by the plugin's kernel for it if there is one that takes
+// the call; composed of matrix products if the device has kernels for those; and otherwise as on the CPU,
+// whole. What the plugin's kernel declines is composed too, but on memory that the CPU works on in place:
+// there its own fused kernel is faster than any composition.
 int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                const std::optional<at::Tensor>& mask, double dropout, bool is_causal,
                std::optional<double> scale, bool enable_gqa) {
   device_count();  // a fake tensor may come before anything has loaded the plugin
   if (has_kernel(kFusedAttention)) {
-    return is_taken(query, key, value, mask, dropout, is_causal, scale) ? kOverrideable : kMath;
+    if (is_taken(query, key, value, mask, dropout, is_causal, scale)) return kOverrideable;
+    if (!OperatorKernel::borrows_always(query.device().index())) return kMath;
+  } else if (has_kernel("aten::bmm") || has_kernel("aten::baddbmm")) {
+    return kMath;
   }
-  if (has_kernel("aten::bmm") || has_kernel("aten::baddbmm")) return kMath;
   if (query.layout() != at::kStrided || query.is_nested()) return kMath;
   return choose_like_cpu(query, key, value, mask, dropout, is_causal, scale, enable_gqa);
 }

@@ -22,6 +22,18 @@ namespace {
 
 using OptionalTensor = std::optional<at::Tensor>;
 
+// The gradients of a linear's input and weight, laid out as these are, like those of aten::mm.
+at::Tensor gradient_of_input(const at::Tensor& input, const at::Tensor& grad, const at::Tensor& weight) {
+  const bool is_transposed =
+      input.dim() == 2 && input.stride(0) == 1 && input.stride(1) == input.size(0) && input.size(0) > 1;
+  return is_transposed ? weight.t().conj().mm(grad.t()).t() : grad.mm(weight.conj()).reshape(input.sizes());
+}
+
+at::Tensor gradient_of_weight(const at::Tensor& weight, const at::Tensor& grad, const at::Tensor& input) {
+  const bool is_transposed = weight.stride(1) != 1 || weight.stride(0) != weight.size(1);
+  return is_transposed ? input.t().conj().mm(grad).t() : grad.t().mm(input.conj());
+}
+
 // A weight without the dimension of outputs gives one output, which has no dimension.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor& self,
                                                                const at::Tensor& given_grad,
@@ -34,8 +46,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor&
   at::Tensor grad_self;
   at::Tensor grad_weight;
   at::Tensor grad_bias;
-  if (wanted[0]) grad_self = grad.mm(weight.conj()).reshape(self.sizes());
-  if (wanted[1]) grad_weight = grad.t().mm(self.reshape({-1, features}).conj()).reshape(given_weight.sizes());
+  if (wanted[0]) grad_self = gradient_of_input(self, grad, weight);
+  if (wanted[1]) {
+    const at::Tensor input = self.reshape({-1, features});
+    grad_weight = gradient_of_weight(weight, grad, input).reshape(given_weight.sizes());
+  }
   if (wanted[2]) grad_bias = given_weight.dim() == 1 ? grad.sum() : grad.sum(0);
   return {grad_self, grad_weight, grad_bias};
 }
@@ -109,15 +124,29 @@ void make_differentiable(const char* name, Function function) {
   operator_library("aten", c10::DispatchKey::AutogradPrivateUse1).impl(name, function);
 }
 
+// Calls visit(name, function) for each.
+template <class Visit>
+void for_each_backward(Visit visit) {
+  visit("linear_backward", TORCH_FN(linear_backward));
+  visit("matmul_backward", TORCH_FN(matmul_backward));
+  visit("max_pool2d_backward", TORCH_FN(max_pool2d_backward));
+  visit("_fused_rms_norm_backward", TORCH_FN(rms_norm_backward));
+}
+
 }  // namespace
 
 void add_backwards(OperatorLibrary& library) {
   make_differentiable("matmul_backward", TORCH_FN(matmul_backward));
   make_differentiable("max_pool2d_backward", TORCH_FN(max_pool2d_backward));
-  add_behind_any(library, "linear_backward", TORCH_FN(linear_backward));
-  add_behind_any(library, "matmul_backward", TORCH_FN(matmul_backward));
-  add_behind_any(library, "max_pool2d_backward", TORCH_FN(max_pool2d_backward));
-  add_behind_any(library, "_fused_rms_norm_backward", TORCH_FN(rms_norm_backward));
+  for_each_backward([&](const char* name, auto function) { add_behind_any(library, name, function); });
+}
+
+void compose_backward(OperatorKernel& kernel) {
+  const std::string called = full_name(kernel.handle().operator_name());
+  for_each_backward([&](const char* name, auto function) {
+    if (called == std::string("aten::") + name)
+      set_composed(kernel, c10::KernelFunction::makeFromUnboxedFunction(function));
+  });
 }
 
 }  // namespace torchplug::aten

@@ -27,6 +27,10 @@ void add_histogram(OperatorLibrary& library);
 void add_shared_batch_norm(OperatorLibrary& library);
 void add_backwards(OperatorLibrary& library);
 
+// A gradient that no CPU kernel computes, for a plugin's kernel to decline: has what it does not take composed.
+// Nothing for another operator.
+void compose_backward(OperatorKernel& kernel);
+
 // How a call of aten::native_dropout is composed of other operators.
 void compose_dropout(torch::jit::Stack& stack);
 
@@ -51,6 +55,9 @@ template <class Function>
 void add_unless_served(OperatorLibrary& library, const char* name, Function function) {
   if (!has_kernel(std::string("aten::") + name)) library.impl(name, function);
 }
+
+// What the plugin's kernels do not take goes to `composed`.
+void set_composed(OperatorKernel& kernel, c10::KernelFunction composed);
 
 // The operator for the dispatcher: the plugin's kernel for any operator, and `composed` for what that does
 // not take.

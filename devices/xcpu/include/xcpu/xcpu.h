@@ -152,6 +152,29 @@ typedef struct xcpu_mlp_args {
 int64_t xcpu_mlp_scratch(const xcpu_mlp_args* args);
 const char* xcpu_mlp(const xcpu_mlp_args* args, void* scratch, const xcpu_team* team);
 
+/* ------------------------------ products of matrices ---------------------------- */
+
+/* out = x weight' + bias, batch by batch, of matrices as they lie: x is rows by k, weight n by k, each
+** contiguous along its rows or along its columns. Where both are bf16 they are multiplied as such, otherwise as
+** fp32. Strides are in elements. out overlaps nothing. */
+typedef struct xcpu_product_args {
+  int64_t batches;
+  int64_t rows;
+  int64_t n;
+  int64_t k;
+  xcpu_matrix x;
+  xcpu_matrix weight;
+  xcpu_rows bias; /* one row, of all batches; may be absent */
+  xcpu_rows out;
+  int64_t x_batch_stride;
+  int64_t weight_batch_stride;
+  int64_t out_batch_stride;
+  int32_t threads; /* at most as many of the team work; scratch grows with it */
+} xcpu_product_args;
+
+int64_t xcpu_product_scratch(const xcpu_product_args* args);
+const char* xcpu_product(const xcpu_product_args* args, void* scratch, const xcpu_team* team);
+
 /* ------------------------------------ norms ------------------------------------ */
 
 typedef int32_t xcpu_norm_form;

@@ -47,16 +47,39 @@ XCPU_INLINE Floats slope_of(xcpu_activation activation, Floats x) {
   }
 }
 
-template <int kDtype>
-void activate_as(const xcpu_activation_args& args, std::int64_t row, std::int64_t begin, std::int64_t end) {
+// out = function(x), or grad * function(x).
+template <int kDtype, bool kIsGradient, class Function>
+XCPU_INLINE void map_row(const xcpu_activation_args& args, std::int64_t row, std::int64_t begin,
+                         std::int64_t end, Function function) {
   for_vectors(begin, end, [&](int, std::int64_t at, Mask mask) {
-    const Floats x = load_as<kDtype>(args.x, row * args.x.stride + at, mask);
-    const Floats value = args.grad.data == nullptr
-                             ? activate(args.activation, x)
-                             : multiply(load_as<kDtype>(args.grad, row * args.grad.stride + at, mask),
-                                        slope_of(args.activation, x));
+    Floats value = function(load_as<kDtype>(args.x, row * args.x.stride + at, mask));
+    if constexpr (kIsGradient) {
+      value = multiply(load_as<kDtype>(args.grad, row * args.grad.stride + at, mask), value);
+    }
     store_as<kDtype>(args.out, row * args.out.stride + at, value, mask);
   });
+}
+
+// A loop for each function: one that asked which for every vector would be half as fast.
+template <int kDtype, int kActivation>
+void activate_by(const xcpu_activation_args& args, std::int64_t row, std::int64_t begin, std::int64_t end) {
+  constexpr auto kFunction = static_cast<xcpu_activation>(kActivation);
+  if (args.grad.data == nullptr) {
+    map_row<kDtype, false>(args, row, begin, end, [](Floats x) { return activate(kFunction, x); });
+  } else {
+    map_row<kDtype, true>(args, row, begin, end, [](Floats x) { return slope_of(kFunction, x); });
+  }
+}
+
+template <int kDtype>
+void activate_as(const xcpu_activation_args& args, std::int64_t row, std::int64_t begin, std::int64_t end) {
+  switch (args.activation) {
+    case XCPU_RELU: return activate_by<kDtype, XCPU_RELU>(args, row, begin, end);
+    case XCPU_GELU: return activate_by<kDtype, XCPU_GELU>(args, row, begin, end);
+    case XCPU_GELU_TANH: return activate_by<kDtype, XCPU_GELU_TANH>(args, row, begin, end);
+    case XCPU_SILU: return activate_by<kDtype, XCPU_SILU>(args, row, begin, end);
+    default: return activate_by<kDtype, XCPU_IDENTITY>(args, row, begin, end);
+  }
 }
 
 void activate_row(const xcpu_activation_args& args, std::int64_t row, std::int64_t begin, std::int64_t end) {
@@ -78,108 +101,162 @@ XCPU_INLINE Floats or_else(Floats values, std::int64_t count, float other) {
 
 constexpr float kLeast = -__builtin_inff();
 
-void softmax_forward(const xcpu_softmax_args& args, std::int64_t row) {
-  const auto at = [&](std::int64_t i, Mask mask) {
-    const Floats values = load_any(args.x.data, args.x.dtype, row * args.x.stride + i, mask);
-    return or_else(values, args.columns - i, kLeast);
-  };
-  Floats top = fill(kLeast);
-  for (std::int64_t i = 0; i < args.columns; i += kLanes) {
-    top = larger(at(i, first_lanes(args.columns - i)), top);
-  }
-  const Floats most = fill(largest(top));
-  Floats total = fill(0.0F);
-  for (std::int64_t i = 0; i < args.columns; i += kLanes) {
-    total = add(total, exponential(subtract(at(i, first_lanes(args.columns - i)), most)));
-  }
-  const float all = sum(total);
-  const Floats factor = fill(1.0F / all);
-  const Floats logarithm = fill(__builtin_logf(all));
-  for (std::int64_t i = 0; i < args.columns; i += kLanes) {
-    const Mask mask = first_lanes(args.columns - i);
-    const Floats score = subtract(at(i, mask), most);
-    const Floats value =
-        args.logarithm != 0 ? subtract(score, logarithm) : multiply(exponential(score), factor);
-    store_any(args.out.data, args.out.dtype, row * args.out.stride + i, value, mask);
-  }
+// Several sums grow side by side, one for each turn of for_vectors.
+constexpr int kTurns = 4;
+struct Four {
+  Floats of[kTurns];
+  explicit XCPU_INLINE Four(float value) : of{fill(value), fill(value), fill(value), fill(value)} {}
+};
+
+// Exponentials that are kept from their sum to their quotient; of longer rows they are computed twice.
+constexpr std::int64_t kKept = 4096;
+
+// Calls step(turn, at, count, mask) for every vector; count is kLanes but for the last.
+template <class Step>
+XCPU_INLINE void for_columns(std::int64_t columns, Step step) {
+  const std::int64_t whole = columns - columns % kLanes;
+  for_vectors(0, whole, [&](int turn, std::int64_t at, Mask mask) { step(turn, at, kLanes, mask); });
+  if (whole < columns) step(0, whole, columns - whole, first_lanes(columns - whole));
 }
 
+template <int kDtype>
+void softmax_forward(const xcpu_softmax_args& args, std::int64_t row) {
+  const auto x = [&](std::int64_t at, std::int64_t count, Mask mask) {
+    return or_else(load_as<kDtype>(args.x, row * args.x.stride + at, mask), count, kLeast);
+  };
+  const bool is_kept = args.columns <= kKept && args.logarithm == 0;
+  alignas(64) float kept[kKept];
+  Four tops(kLeast);
+  for_columns(args.columns, [&](int turn, std::int64_t at, std::int64_t count, Mask mask) {
+    tops.of[turn] = larger(x(at, count, mask), tops.of[turn]);
+  });
+  const Floats most = fill(largest(larger(larger(tops.of[0], tops.of[1]), larger(tops.of[2], tops.of[3]))));
+  Four totals(0.0F);
+  for_columns(args.columns, [&](int turn, std::int64_t at, std::int64_t count, Mask mask) {
+    const Floats value = exponential(subtract(x(at, count, mask), most));
+    if (is_kept) store(kept + at, value, mask);
+    totals.of[turn] = add(totals.of[turn], value);
+  });
+  const float all = sum(add(add(totals.of[0], totals.of[1]), add(totals.of[2], totals.of[3])));
+  const Floats factor = fill(1.0F / all);
+  const Floats logarithm = fill(__builtin_logf(all));
+  for_columns(args.columns, [&](int, std::int64_t at, std::int64_t count, Mask mask) {
+    Floats value;
+    if (is_kept) {
+      value = multiply(load(kept + at, mask), factor);
+    } else {
+      const Floats score = subtract(x(at, count, mask), most);
+      value = args.logarithm != 0 ? subtract(score, logarithm) : multiply(exponential(score), factor);
+    }
+    store_as<kDtype>(args.out, row * args.out.stride + at, value, mask);
+  });
+}
+
+template <int kDtype>
 void softmax_backward(const xcpu_softmax_args& args, std::int64_t row) {
-  const auto grad = [&](std::int64_t i, Mask mask) {
-    return load_any(args.grad.data, args.grad.dtype, row * args.grad.stride + i, mask);
+  const auto grad = [&](std::int64_t at, Mask mask) {
+    return load_as<kDtype>(args.grad, row * args.grad.stride + at, mask);
   };
-  const auto given = [&](std::int64_t i, Mask mask) {
-    return load_any(args.x.data, args.x.dtype, row * args.x.stride + i, mask);
+  const auto given = [&](std::int64_t at, Mask mask) {
+    return load_as<kDtype>(args.x, row * args.x.stride + at, mask);
   };
-  Floats total = fill(0.0F);
-  for (std::int64_t i = 0; i < args.columns; i += kLanes) {
-    const Mask mask = first_lanes(args.columns - i);
-    const Floats value = grad(i, mask);
-    total = args.logarithm != 0 ? add(total, value) : multiply_add(value, given(i, mask), total);
-  }
-  const Floats all = fill(sum(total));
-  for (std::int64_t i = 0; i < args.columns; i += kLanes) {
-    const Mask mask = first_lanes(args.columns - i);
+  Four totals(0.0F);
+  for_vectors(0, args.columns, [&](int turn, std::int64_t at, Mask mask) {
+    const Floats value = grad(at, mask);
+    totals.of[turn] = args.logarithm != 0 ? add(totals.of[turn], value)
+                                          : multiply_add(value, given(at, mask), totals.of[turn]);
+  });
+  const Floats all = fill(sum(add(add(totals.of[0], totals.of[1]), add(totals.of[2], totals.of[3]))));
+  for_vectors(0, args.columns, [&](int, std::int64_t at, Mask mask) {
     const Floats value = args.logarithm != 0
-                             ? subtract(grad(i, mask), multiply(exponential(given(i, mask)), all))
-                             : multiply(subtract(grad(i, mask), all), given(i, mask));
-    store_any(args.out.data, args.out.dtype, row * args.out.stride + i, value, mask);
+                             ? subtract(grad(at, mask), multiply(exponential(given(at, mask)), all))
+                             : multiply(subtract(grad(at, mask), all), given(at, mask));
+    store_as<kDtype>(args.out, row * args.out.stride + at, value, mask);
+  });
+}
+
+template <int kDtype>
+void softmax_as(const xcpu_softmax_args& args, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    args.grad.data == nullptr ? softmax_forward<kDtype>(args, row) : softmax_backward<kDtype>(args, row);
   }
 }
 
 void softmax(const xcpu_softmax_args& args, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t row = begin; row < end; ++row) {
-    args.grad.data == nullptr ? softmax_forward(args, row) : softmax_backward(args, row);
+  switch (common_dtype(args.x, args.grad, args.out)) {
+    case XCPU_F32: return softmax_as<XCPU_F32>(args, begin, end);
+    case XCPU_BF16: return softmax_as<XCPU_BF16>(args, begin, end);
+    default: return softmax_as<kAnyDtype>(args, begin, end);
   }
 }
 
-// Columns that are summed together, and how many rows ahead the next are asked for.
+// Columns that are summed together, and how many rows ahead the next are asked for, those of the next bag
+// too.
 constexpr int kBagVectors = 8;
 constexpr std::int64_t kRowsAhead = 8;
 
-template <int kDtype>
+template <int kDtype, int kVectors>
 void sum_bag(const xcpu_bag_args& args, std::int64_t bag, std::int64_t column) {
   const std::int64_t begin = args.starts[bag];
   const std::int64_t end = args.starts[bag + 1];
   const std::int64_t element = args.table.dtype == XCPU_F32 ? 4 : 2;
-  Floats sums[kBagVectors];
-  Mask masks[kBagVectors];
-  for (int v = 0; v < kBagVectors; ++v) {
+  const std::int64_t all = args.starts[args.bags];
+  Floats sums[kVectors];
+  Mask masks[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
     sums[v] = fill(0.0F);
     masks[v] = first_lanes(args.columns - column - v * kLanes);
   }
   std::int64_t counted = 0;
   for (std::int64_t i = begin; i < end; ++i) {
-    if (i + kRowsAhead < end) {
+    if (i + kRowsAhead < all) {
       const std::int64_t next = args.indices[i + kRowsAhead] * args.table.stride + column;
       const auto* ahead = static_cast<const std::uint8_t*>(args.table.data) + next * element;
-      const std::int64_t bytes = smaller_of(args.columns - column, kBagVectors * kLanes) * element;
+      const std::int64_t bytes = smaller_of(args.columns - column, kVectors * kLanes) * element;
       for (std::int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(ahead + byte);
     }
     if (args.indices[i] == args.padding) continue;
     ++counted;
     const Floats weight = fill(args.weights == nullptr ? 1.0F : args.weights[i]);
     const std::int64_t row = args.indices[i] * args.table.stride + column;
-    for (int v = 0; v < kBagVectors; ++v) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
       sums[v] = multiply_add(load_as<kDtype>(args.table, row + v * kLanes, masks[v]), weight, sums[v]);
     }
   }
   const Floats factor = fill(args.mean != 0 && counted > 0 ? 1.0F / static_cast<float>(counted) : 1.0F);
-  for (int v = 0; v < kBagVectors; ++v) {
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
     store_any(args.out.data, args.out.dtype, bag * args.out.stride + column + v * kLanes,
               multiply(sums[v], factor), masks[v]);
   }
 }
 
-void embedding_bag(const xcpu_bag_args& args, std::int64_t begin, std::int64_t end) {
+// As few vectors as the last columns take.
+template <int kDtype, int kVectors>
+XCPU_INLINE void sum_last(const xcpu_bag_args& args, std::int64_t bag, std::int64_t column) {
+  if constexpr (kVectors > 1) {
+    if (args.columns - column <= kVectors / 2 * kLanes)
+      return sum_last<kDtype, kVectors / 2>(args, bag, column);
+  }
+  sum_bag<kDtype, kVectors>(args, bag, column);
+}
+
+template <int kDtype>
+void bags_as(const xcpu_bag_args& args, std::int64_t begin, std::int64_t end) {
   for (std::int64_t bag = begin; bag < end; ++bag) {
     for (std::int64_t column = 0; column < args.columns; column += kBagVectors * kLanes) {
-      switch (common_dtype(args.table)) {
-        case XCPU_F32: sum_bag<XCPU_F32>(args, bag, column); break;
-        case XCPU_BF16: sum_bag<XCPU_BF16>(args, bag, column); break;
-        default: sum_bag<kAnyDtype>(args, bag, column); break;
-      }
+      sum_last<kDtype, kBagVectors>(args, bag, column);
     }
+  }
+}
+
+void embedding_bag(const xcpu_bag_args& args, std::int64_t begin, std::int64_t end) {
+  switch (common_dtype(args.table)) {
+    case XCPU_F32: return bags_as<XCPU_F32>(args, begin, end);
+    case XCPU_BF16: return bags_as<XCPU_BF16>(args, begin, end);
+    default: return bags_as<kAnyDtype>(args, begin, end);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "linear.h"
 #include "norm.h"
 #include "plain.h"
+#include "product.h"
 #include "qkv.h"
 #include "rotary.h"
 #include "top.h"
@@ -16,15 +17,8 @@
 namespace xcpu::XCPU_ISA {
 
 extern const Kernels kKernels;
-const Kernels kKernels = {XCPU_NAME(XCPU_ISA),
-                          kLinearKernels,
-                          &kNormKernels,
-                          &kRotaryKernels,
-                          &kCacheKernels,
-                          kAttentionKernels,
-                          kAttentionGradientKernels,
-                          &kQkvKernels,
-                          &kTopKernels,
-                          &kPlainKernels};
+const Kernels kKernels = {XCPU_NAME(XCPU_ISA), kLinearKernels, &kProductKernels,  &kNormKernels,
+                          &kRotaryKernels,     &kCacheKernels, kAttentionKernels, kAttentionGradientKernels,
+                          &kQkvKernels,        &kTopKernels,   &kPlainKernels};
 
 }  // namespace xcpu::XCPU_ISA
