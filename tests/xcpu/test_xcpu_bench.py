@@ -90,11 +90,11 @@ def test_results_in_a_file_are_shown_again_and_written_into_a_readme(file, measu
     for found in measured["rows"]:
         assert found["title"].split()[0] in table and f"  {found['call']}" in table
     readme = tmp_path / "README.md"
-    readme.write_text(with_table(empty_readme(), "old"))
+    readme.write_text(with_table(empty_readme(), "of another day"))
     code, _, errors = bench("--xcpu", "--from", file, "--readme", readme)
     assert code == 0, errors
     text = readme.read_text()
-    assert "old" not in text and text.startswith("before\n") and text.endswith("after\n")
+    assert "of another day" not in text and text.startswith("before\n") and text.endswith("after\n")
     assert all(f"| {group.title}: " in text for group in cases.groups(cases.QUICK))
 
 
