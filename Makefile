@@ -4,6 +4,8 @@
 #   make test-full   the same, with every sample of every operator, and with the earliest PyTorch that is served
 #   make wheel       set up, build, pack the core and each device into dist/
 #   make bench       set up, build, measure what torchplug costs (four minutes, of which compilers take one; nothing else should run)
+#   make bench-xcpu  set up, build, measure the operators of xcpu, beside the peers that are there
+#   make peers       the packages that xcpu is measured beside, each with a PyTorch of its own, into build/peers
 #   make lint        clang-tidy over the core and the plugins (a quarter of an hour)
 #   make mutants     how many of the faults of tests/mutants the tests find (half an hour)
 #   make sanitize    build and test with ASan and UBSan, then with TSan (20 minutes)
@@ -29,7 +31,8 @@ PYTEST = OMP_WAIT_POLICY=passive $(BIN)/pytest -n $(JOBS) --dist loadfile --no-l
 # Run once more with every call into the plugin checked.
 VALIDATED := $(patsubst %,tests/python/test_%.py,asynchrony copy graphs training)
 
-.PHONY: setup setup-tests setup-lint build build-devices build-xcpu build-tests wheel check test test-full test-release demo bench lint mutants sanitize clean
+.PHONY: setup setup-tests setup-lint build build-devices build-xcpu build-tests wheel check test test-full test-release demo \
+  bench bench-xcpu peers lint mutants sanitize clean
 
 # What a build needs, what tests need, what clang-tidy needs: each is installed when it is first asked for. Of the
 # Python files, most are never imported: those that are, Python compiles itself.
@@ -114,6 +117,19 @@ demo: build
 bench: build
 	$(BIN)/cmake --build build --target direct direct_any operators allocator package
 	$(BIN)/python -m benchmarks
+
+bench-xcpu: build build-xcpu
+	$(BIN)/torchplug bench --xcpu --json build/bench-xcpu.json
+
+# What these packages ask of pip would bring another PyTorch, or servers: what they need is in the files.
+PEERS := $(patsubst benchmarks/peers/%.txt,%,$(wildcard benchmarks/peers/*.txt))
+peers: $(PEERS:%=build/peers/%/ready)
+build/peers/%/ready: benchmarks/peers/%.txt
+	@echo "Installing $(TORCH) and $* into $(@D)"
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --no-compile '$(TORCH)'
+	$(@D)/bin/pip install --quiet --no-compile --no-deps -r $<
+	touch $@
 
 lint: setup setup-lint
 	@for unity in OFF ON; do \

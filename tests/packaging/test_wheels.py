@@ -156,7 +156,9 @@ def also_in(device):
         return set()
     headers = (DEVICES[device] / "include").rglob("*.h")
     names = [str(path.relative_to(DEVICES[device])) for path in headers]
-    names += ["py.typed", "lib/libxcpu_kernels.a", "cmake/xcpuConfig.cmake"]
+    names += ["py.typed", "lib/libxcpu_kernels.a", "cmake/xcpuConfig.cmake", "bench/xcpu_probe"]
+    package = DEVICES[device] / "torchplug_xcpu"
+    names += [str(path.relative_to(package)) for path in (package / "bench").rglob("*.py")]
     return {f"torchplug_xcpu/{name}" for name in names}
 
 

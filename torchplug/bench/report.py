@@ -55,7 +55,7 @@ def environment_lines(report: Report) -> Iterator[str]:
     load = " ".join(map(str, here["load"]))
     after = " ".join(map(str, here["load_after"]))
     yield f"{here['date']}, {here['cpu']}, {here['cores']} cores, load {load}, after {after}"
-    yield f"{versions}, Python {here['python']}, {here.get('compiler', '?')}"
+    yield f"{versions}, Python {here['python']}, {here.get('compiler') or here.get('kernels', '?')}"
     variables = here.get("variables", {})
     if variables:
         yield ", ".join(f"{name}={value}" for name, value in variables.items())

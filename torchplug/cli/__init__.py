@@ -56,9 +56,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         command.add(added)
         added.set_defaults(run=command.run)
     arguments = list(sys.argv[1:] if argv is None else argv)
+    is_bench = arguments[:1] == [bench.NAME]
+    if is_bench and (name := bench.announced.name_of(arguments[1:])):
+        return bench.announced.run(name, arguments[2:])
     runs_script = arguments[:1] in ([run.NAME], [coverage.NAME])
     arguments, rest = run.split(arguments) if runs_script else (arguments, [])
-    args = parser.parse_args(arguments)
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(
+            bench.announced.refusal(unknown[0])
+            if is_bench
+            else f"unrecognized arguments: {' '.join(unknown)}"
+        )
     args.rest = rest
     try:
         code: int = args.run(args)

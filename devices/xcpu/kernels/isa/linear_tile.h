@@ -25,8 +25,12 @@ constexpr int kMostInt4Rows = 2;
 #endif
 
 // So many bytes ahead of what is read, the next are asked for: what the memory's latency takes, at its
-// bandwidth.
+// bandwidth. Of int4 more, as was found by trying: its groups end in sums that read nothing.
 constexpr int kPrefetchDistance = 4096;
+XCPU_INLINE std::int64_t prefetch_distance(const Linear& linear) {
+  if (linear.group == 0) return kPrefetchDistance;
+  return linear.rows <= 2 ? 8192 : 16384;
+}
 
 XCPU_INLINE std::int64_t count_blocks(std::int64_t rows, int max_block) {
   return (rows + max_block - 1) / max_block;
@@ -71,7 +75,7 @@ XCPU_INLINE Panel panel_of(const Linear& linear, std::int64_t index) {
     panel.offset[v] = half * left + smaller_of(within, halves[half]);
     panel.mask[v] = first_lanes(halves[half] - within);
   }
-  panel.ahead = panel.data + kPrefetchDistance;
+  panel.ahead = panel.data + prefetch_distance(linear);
   panel.ahead_parts = 1;
   return panel;
 }

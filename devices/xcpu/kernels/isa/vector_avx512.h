@@ -96,14 +96,24 @@ XCPU_INLINE Floats round_to_nearest(Floats a) {
   return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-// Integers, since the instruction for it makes zeros of subnormal numbers.
-XCPU_INLINE void store_bf16(std::uint16_t* to, Floats values, Mask mask) {
+// Of NaN the one that PyTorch has.
+XCPU_INLINE __m256i rounded_to_bf16(Floats values) {
   const Words bits = as_words(values);
   const Words odd = and_words(shift_right<16>(bits), fill_word(1));
   const Words rounded = shift_right<16>(add_words(bits, add_words(odd, fill_word(0x7FFF))));
   const __mmask16 is_nan = _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q);
-  const Words result = _mm512_mask_mov_epi32(rounded, is_nan, fill_word(0x7FC0));
-  _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(result));
+  return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, is_nan, fill_word(0x7FC0)));
+}
+
+XCPU_INLINE void store_bf16(std::uint16_t* to, Floats values, Mask mask) {
+#if defined(XCPU_HAS_BF16)
+  // The instruction makes zeros of subnormal numbers, and other NaN: they are rare.
+  constexpr int kNanOrSubnormal = 0x01 | 0x20 | 0x80;
+  if (__builtin_expect(_mm512_fpclass_ps_mask(values, kNanOrSubnormal) == 0, 1)) {
+    return _mm256_mask_storeu_epi16(to, mask, (__m256i)_mm512_cvtneps_pbh(values));
+  }
+#endif
+  _mm256_mask_storeu_epi16(to, mask, rounded_to_bf16(values));
 }
 
 #if defined(XCPU_HAS_BF16)
