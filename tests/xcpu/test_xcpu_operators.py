@@ -1,5 +1,7 @@
 """What holds of every operator: PyTorch's own checks pass, and it is in scripts, traces and exported programs."""
 
+import io
+
 import pytest
 import torch
 from helpers import assert_equal, assert_same
@@ -54,7 +56,11 @@ def test_scripted_and_traced_calls_give_the_same(sample):
         assert_equal(scripted(*tensors_of(sample.values())[0].values()), expected)
     function, given = function_of(sample)
     if sample.results:
-        assert_equal(torch.jit.trace(function, given)(*given), expected)
+        traced, file = torch.jit.trace(function, given), io.BytesIO()
+        torch.jit.save(traced, file)
+        file.seek(0)
+        for each in (traced, torch.jit.load(file)):
+            assert_equal(each(*given), expected)
 
 
 @every_sample

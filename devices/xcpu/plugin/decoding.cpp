@@ -92,7 +92,7 @@ void lm_head_topk(plug::Call& call, plug::Tensor x, plug::Tensor weight, std::in
 }
 
 void lm_head_topk_of_rows(plug::Call& call, plug::Tensor x, plug::Tensor weight, std::int64_t k,
-                          plug::Tensor rows, std::optional<plug::Tensor> bias, std::string_view precision,
+                          std::optional<plug::Tensor> bias, plug::Tensor rows, std::string_view precision,
                           plug::Out values, plug::Out indices) {
   top(call, x, weight, k, &rows, bias, precision, values, indices);
 }
