@@ -39,6 +39,7 @@ OPTIONS = [
     {},
     {"causal": False},
     {"scale": 0.5},
+    {"scale": 0.0},
     {"window": 3},
     {"softcap": 5.0},
     {"alibi": torch.tensor([0.5, 0.25, 0.125, 0.0625])},

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -105,6 +106,11 @@ def test_copies_and_threads_change_nothing(decoder, expected):
     for threads in (1, 2, 5):
         torch.set_num_threads(threads)
         assert tokens_of(decoder, decoder) == expected
+
+
+def test_several_threads_decode_at_once_each_with_a_cache_of_its_own(decoder, expected):
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda _: tokens_of(decoder, decoder), range(3))) == [expected] * 3
 
 
 def test_a_step_twice_is_a_step_once(decoder):
