@@ -167,6 +167,25 @@ def test_attention_over_a_cache_is_that_of_what_is_in_it(kind, options):
     assert_within(last, found[starts[1:] - 1].double(), 1e-5)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_are_shared_copied_and_taken_out_as_rows_of_the_tensor(kind):
+    """Two sequences with a common prefix of 20 tokens; the second has a copy of the page that both write to."""
+    q, k, v = draw(2, 22)
+    cache = xcpu.make_cache(kind, 4, 2, 32)
+    xcpu.cache_write(cache, torch.arange(21), k[:21], v[:21])
+    cache[3] = cache[1]
+    xcpu.cache_write(cache, torch.tensor([3 * 16 + 4]), k[21:], v[21:])
+    table = torch.tensor([[0, 1], [0, 3]])
+    both = xcpu.paged_attention(q, cache, torch.tensor([21, 21]), table)
+    other = [*range(20), 21]
+    expected = [reference(q[:1], k[:21], v[:21]), reference(q[1:], k[other], v[other])]
+    assert_within(both, torch.cat(expected), {"fp32": 1e-5, "bf16": 0.03, "int8": 0.08}[kind])
+    taken, room = cache[[0, 3]].clone(), xcpu.make_cache(kind, 8, 2, 32)
+    room[[5, 2]] = taken
+    again = xcpu.paged_attention(q[1:], room, torch.tensor([21]), torch.tensor([[5, 2]]))
+    assert_same(again, both[1:])
+
+
 def test_a_cache_in_a_compiled_step_is_written_in_place():
     torch._dynamo.reset()
 
