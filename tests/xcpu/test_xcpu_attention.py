@@ -186,6 +186,25 @@ def test_pages_are_shared_copied_and_taken_out_as_rows_of_the_tensor(kind):
     assert_same(again, both[1:])
 
 
+def test_sequences_without_new_tokens_and_batches_without_sequences_are_nothing():
+    cache = xcpu.make_cache("bf16", 2, 2, 32)
+    q, k, v = draw(1, 1)
+    xcpu.cache_write(cache, torch.tensor([16]), k, v)
+    garbage = torch.tensor([[-9], [1], [7]])
+    lengths, starts = torch.tensor([0, 1, 0]), torch.tensor([0, 0, 1, 1])
+    alone = xcpu.paged_attention(q, cache, lengths[1:2], garbage[1:2])
+    assert_equal(xcpu.paged_attention(q, cache, lengths, garbage, starts), alone)
+    none = torch.zeros(0, dtype=torch.int64)
+    assert xcpu.paged_attention(q[:0], cache, none, garbage[:0]).shape == (0, 4, 32)
+    assert xcpu.paged_attention(
+        q[:0], cache, lengths[:2] * 0, garbage[:2], starts[:1].repeat(3)
+    ).shape == (0, 4, 32)
+    before = cache.clone()
+    xcpu.cache_write(cache, none, k[:0], v[:0])
+    assert_equal(cache, before)
+    assert xcpu.cache_read(cache, none, 32)[0].shape == (0, 2, 32)
+
+
 def test_a_cache_in_a_compiled_step_is_written_in_place():
     torch._dynamo.reset()
 
