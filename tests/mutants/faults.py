@@ -602,6 +602,12 @@ ATEN = [
         "python/test_copy_on_write.py::test_a_write_of_either_leaves_the_other_as_it_was",
     ),
     fault(
+        "aten/own/meta_kernel.cpp",
+        "expect_no_contents(own_, arguments);",
+        "",
+        "python/test_own_operators.py::test_tensors_with_contents_beside_ones_on_meta_are_refused",
+    ),
+    fault(
         "aten/op/operator_kernel.cpp",
         "facts_.takes_host_indices && are_indices",
         "facts_.takes_host_indices",

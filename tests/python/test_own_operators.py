@@ -552,6 +552,13 @@ def test_meta_tensors_have_the_shapes(acme):
     assert acme.add_(x, x) is x
 
 
+def test_tensors_with_contents_beside_ones_on_meta_are_refused(acme):
+    x, w = torch.empty(6, 3), torch.empty(4, 3)
+    for given, name in (((x.to("meta"), w), "w"), ((x, w.to("meta")), "x")):
+        with pytest.raises(RuntimeError, match=rf"meta and cpu! \(acme::linear, '{name}'\)"):
+            acme.linear(*given)
+
+
 def test_modules_with_them_are_copied_and_saved(acme, tmp_path):
     class Layer(torch.nn.Module):
         def __init__(self):

@@ -9,6 +9,7 @@ import torch
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "python")]
+sys.path.append(str(HERE.parents[1] / "examples"))
 # Spawned children import by name what the tests share.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
 

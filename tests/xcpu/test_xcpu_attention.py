@@ -39,6 +39,7 @@ OPTIONS = [
     {},
     {"causal": False},
     {"scale": 0.5},
+    {"scale": 0.0},
     {"window": 3},
     {"softcap": 5.0},
     {"alibi": torch.tensor([0.5, 0.25, 0.125, 0.0625])},
@@ -164,6 +165,44 @@ def test_attention_over_a_cache_is_that_of_what_is_in_it(kind, options):
     # The last tokens by themselves, as a decoding step has them.
     last = xcpu.paged_attention(q[starts[1:] - 1], cache, torch.tensor(lengths), table, **options)
     assert_within(last, found[starts[1:] - 1].double(), 1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_are_shared_copied_and_taken_out_as_rows_of_the_tensor(kind):
+    """Two sequences with a common prefix of 20 tokens; the second has a copy of the page that both write to."""
+    q, k, v = draw(2, 22)
+    cache = xcpu.make_cache(kind, 4, 2, 32)
+    xcpu.cache_write(cache, torch.arange(21), k[:21], v[:21])
+    cache[3] = cache[1]
+    xcpu.cache_write(cache, torch.tensor([3 * 16 + 4]), k[21:], v[21:])
+    table = torch.tensor([[0, 1], [0, 3]])
+    both = xcpu.paged_attention(q, cache, torch.tensor([21, 21]), table)
+    other = [*range(20), 21]
+    expected = [reference(q[:1], k[:21], v[:21]), reference(q[1:], k[other], v[other])]
+    assert_within(both, torch.cat(expected), {"fp32": 1e-5, "bf16": 0.03, "int8": 0.08}[kind])
+    taken, room = cache[[0, 3]].clone(), xcpu.make_cache(kind, 8, 2, 32)
+    room[[5, 2]] = taken
+    again = xcpu.paged_attention(q[1:], room, torch.tensor([21]), torch.tensor([[5, 2]]))
+    assert_same(again, both[1:])
+
+
+def test_sequences_without_new_tokens_and_batches_without_sequences_are_nothing():
+    cache = xcpu.make_cache("bf16", 2, 2, 32)
+    q, k, v = draw(1, 1)
+    xcpu.cache_write(cache, torch.tensor([16]), k, v)
+    garbage = torch.tensor([[-9], [1], [7]])
+    lengths, starts = torch.tensor([0, 1, 0]), torch.tensor([0, 0, 1, 1])
+    alone = xcpu.paged_attention(q, cache, lengths[1:2], garbage[1:2])
+    assert_equal(xcpu.paged_attention(q, cache, lengths, garbage, starts), alone)
+    none = torch.zeros(0, dtype=torch.int64)
+    assert xcpu.paged_attention(q[:0], cache, none, garbage[:0]).shape == (0, 4, 32)
+    assert xcpu.paged_attention(
+        q[:0], cache, lengths[:2] * 0, garbage[:2], starts[:1].repeat(3)
+    ).shape == (0, 4, 32)
+    before = cache.clone()
+    xcpu.cache_write(cache, none, k[:0], v[:0])
+    assert_equal(cache, before)
+    assert xcpu.cache_read(cache, none, 32)[0].shape == (0, 2, 32)
 
 
 def test_a_cache_in_a_compiled_step_is_written_in_place():

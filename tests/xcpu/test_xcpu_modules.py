@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+import safetensors.torch as safetensors
 import torch
 from helpers import assert_equal, assert_same
 from torch._dynamo.testing import CompileCounterWithBackend
@@ -56,6 +57,14 @@ def test_a_file_has_all_of_a_packed_weight(module, kind, mmap, tmp_path):
     assert_equal(other(X), module(X))
     if mmap:
         assert str(path) in mapping_of(other.up.data_ptr())
+
+
+def test_safetensors_keep_packed_weights(module, kind, tmp_path):
+    path = tmp_path / "weights.safetensors"
+    safetensors.save_file(module.state_dict(), path)
+    other = Mlp(kind=kind).requires_grad_(False)
+    other.load_state_dict(safetensors.load_file(path), assign=True)
+    assert_equal(other(X), module(X))
 
 
 def test_copying_into_a_packed_weight_of_the_same_shape_loads_it(module):

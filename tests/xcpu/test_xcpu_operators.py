@@ -1,5 +1,7 @@
 """What holds of every operator: PyTorch's own checks pass, and it is in scripts, traces and exported programs."""
 
+import io
+
 import pytest
 import torch
 from helpers import assert_equal, assert_same
@@ -54,7 +56,11 @@ def test_scripted_and_traced_calls_give_the_same(sample):
         assert_equal(scripted(*tensors_of(sample.values())[0].values()), expected)
     function, given = function_of(sample)
     if sample.results:
-        assert_equal(torch.jit.trace(function, given)(*given), expected)
+        traced, file = torch.jit.trace(function, given), io.BytesIO()
+        torch.jit.save(traced, file)
+        file.seek(0)
+        for each in (traced, torch.jit.load(file)):
+            assert_equal(each(*given), expected)
 
 
 @every_sample
@@ -109,3 +115,43 @@ def test_half_precision_is_near_float32(sample):
         found, expected = sample.operator(**values), sample.operator(**rounded)
         if sample.results == 1 and found.is_floating_point():
             assert_same(found.float(), expected, rtol=0.02, atol=0.02 * expected.abs().max().item())
+
+
+def with_gaps(tensor):
+    """The same numbers, each at a distance from the next, in another order of dimensions."""
+    gaps = tensor.new_empty([2 * size + 1 for size in reversed(tensor.shape)]).permute(
+        *reversed(range(tensor.dim()))
+    )
+    gaps = gaps[tuple(slice(1, None, 2) for _ in tensor.shape)]
+    return gaps.copy_(tensor)
+
+
+def beside_its_place(tensor):
+    """The same numbers in memory that is not aligned to more than an element."""
+    return tensor.new_empty(tensor.numel() + 1)[1:].view(tensor.shape).copy_(tensor)
+
+
+@every_sample
+def test_tensors_may_have_any_strides_but_packed_weights_and_caches(sample):
+    values, expected = sample.values(), sample()
+    for name, value in sample.arguments.items():
+        if isinstance(value, torch.Tensor) and name != "cache":
+            values[name] = with_gaps(value)
+            assert not values[name].is_contiguous() or value.numel() == 1
+    assert_same(sample.operator(**values), expected)
+
+
+@every_sample
+def test_tensors_may_be_anywhere_in_memory(sample):
+    values, expected = sample.values(), sample()
+    for name, value in values.items():
+        if isinstance(value, torch.Tensor):
+            values[name] = beside_its_place(value)
+    assert_same(sample.operator(**values), expected)
+
+
+@every_sample
+def test_calls_in_inference_mode_give_the_same(sample):
+    with torch.inference_mode():
+        found = sample.operator(**sample.values())
+    assert_equal(found, sample())

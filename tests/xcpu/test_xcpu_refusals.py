@@ -99,3 +99,22 @@ def test_other_devices_are_refused(device):
     for given in ((x.to(device), weight), (x, weight.to(device))):
         with pytest.raises(RuntimeError, match="same device"):
             xcpu.linear(*given)
+
+
+cache = xcpu.make_cache("bf16", 1, 2, 8)
+first = torch.tensor([0])
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: xcpu.linear(x.to("meta"), weight), "weight"),
+        (lambda: xcpu.linear(x, weight.to("meta")), "x"),
+        (lambda: xcpu.linear(x.to("meta"), weight.to("meta"), torch.zeros(40)), "bias"),
+        (lambda: xcpu.cache_write(cache.to("meta"), first, q[:1], q[:1]), "slots"),
+        (lambda: xcpu.paged_attention(q[:1].to("meta"), cache, first + 1, first[None]), "cache"),
+    ],
+)
+def test_half_of_a_model_on_meta_is_refused(call, argument):
+    with pytest.raises(RuntimeError, match=rf"same device.*meta and cpu! \(xcpu::.*'{argument}'"):
+        call()

@@ -189,15 +189,16 @@ def attention_samples():
     yield Sample("attention", batch, ("q", "k", "v"))
     starts, numbers = torch.tensor([0, 4, 9]), {"alibi": randn(4).abs(), "sinks": randn(4)}
     options = {"causal": False, "scale": 0.3, "softcap": 20.0, "window": 3, **numbers}
-    given = {"q": q, "k": k, "v": v, "q_starts": starts}
+    given = {"q": q, "k": k, "v": v, "q_starts": starts, "k_starts": starts}
     yield Sample("attention", {**given, **options}, ("q", "k", "v", "sinks"))
-    given = {"grad": q + 1, **given, "k_starts": starts}
+    given = {"grad": q + 1, **given}
     yield Sample("attention_backward", {**given, **options}, results=4)
 
 
 def decoding_samples():
     x, angles = randn(2, 3, 64), torch.outer(torch.arange(9.0), torch.tensor([1.0, 0.1, 0.01]))
-    for kind in ("fp32", "bf16", "int8", "int4"):
+    caches = {"fp32": "fp32", "bf16": "bf16", "int8": "int8", "int4": "int8"}
+    for kind, cache_kind in caches.items():
         arguments = {
             "x": x,
             "weight": Weight(64, 64),
@@ -205,7 +206,7 @@ def decoding_samples():
             "cos": angles.cos(),
             "sin": angles.sin(),
             "positions": torch.tensor([[0, 1, 2], [6, 7, 8]]),
-            "cache": xcpu.make_cache("int8", 2, 2, 8),
+            "cache": xcpu.make_cache(cache_kind, 2, 2, 8),
             "slots": torch.tensor([0, 1, 2, 16, -1, 18]),
             "q_heads": 4,
         }

@@ -156,11 +156,12 @@ void unpack_int8(const Column& column, std::vector<float>& values) {
 
 // --------------------------------------- int4 -----------------------------------------
 
+// In steps, of which no square is too large or too small for a float.
 float squared_error(const float* values, std::int32_t count, float scale) {
   const float reciprocal = reciprocal_of(scale);
   float total = 0;
   for (std::int32_t i = 0; i < count; ++i) {
-    const float error = values[i] - scale * quantised(values[i], reciprocal, -8.0F, 7.0F);
+    const float error = values[i] * reciprocal - quantised(values[i], reciprocal, -8.0F, 7.0F);
     total += error * error;
   }
   return total;
@@ -175,7 +176,8 @@ std::uint16_t int4_scale(const float* values, std::int32_t count) {
   float least = std::numeric_limits<float>::infinity();
   for (const float divisor : {-8.5F, -8.0F, -7.5F, -7.0F, 7.0F, 7.5F, 8.0F, 8.5F}) {
     const std::uint16_t scale = to_bf16(size / divisor);
-    const float error = squared_error(values, count, from_bf16(scale));
+    const float step = from_bf16(scale) / size;
+    const float error = squared_error(values, count, from_bf16(scale)) * step * step;
     if (error < least) {
       least = error;
       best = scale;

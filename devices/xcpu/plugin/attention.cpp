@@ -1,5 +1,6 @@
 #include "attention.h"
 
+#include <limits>
 #include <string>
 
 #include "arguments.h"
@@ -19,13 +20,18 @@ const float* per_head(const plug::Call& call, const OptionalTensor& tensor, cons
   return floats_of(call, *tensor, name);
 }
 
+// 0 stands for the usual scale there: with the least one all scores are equal too.
+float scale_of(double scale) {
+  return scale == 0 ? std::numeric_limits<float>::min() : static_cast<float>(scale);
+}
+
 xcpu_scores scores_of(const plug::Call& call, bool causal, std::optional<double> scale, std::int64_t window,
                       double softcap, const OptionalTensor& alibi, const OptionalTensor& sinks,
                       std::int64_t heads) {
   if (window < 0) refuse("window is " + std::to_string(window) + "; it is a number of tokens, or 0 for all");
   xcpu_scores scores{};
   scores.causal = causal ? 1 : 0;
-  scores.scale = static_cast<float>(scale.value_or(0));
+  scores.scale = scale ? scale_of(*scale) : 0;
   scores.window = window;
   scores.softcap = static_cast<float>(softcap);
   scores.alibi = per_head(call, alibi, "alibi", heads);

@@ -31,6 +31,15 @@ xcpu_rotary rotary_of(const plug::Call& call, const plug::Tensor& cos, const plu
   return rotary;
 }
 
+const std::int64_t* rows_within(const plug::Call& call, const plug::Tensor& rows, std::int64_t count) {
+  const std::int64_t* found = integers_of(call, rows, "rows");
+  for (std::int64_t i = 0; i < rows.numel(); ++i) {
+    if (found[i] >= 0 && found[i] < count) continue;
+    refuse("rows has " + std::to_string(found[i]) + ", and x has " + std::to_string(count) + " rows");
+  }
+  return found;
+}
+
 // `rows`: those of x that are asked for, or NULL for all.
 void top(const plug::Call& call, const plug::Tensor& x, const plug::Tensor& weight, std::int64_t k,
          const plug::Tensor* rows, const std::optional<plug::Tensor>& bias, std::string_view precision,
@@ -44,7 +53,7 @@ void top(const plug::Call& call, const plug::Tensor& x, const plug::Tensor& weig
   args.x_rows = args.linear.rows;
   if (rows != nullptr) {
     if (rows->ndim() != 1) refuse("rows has the sizes " + text_of(rows->sizes()) + "; it has one dimension");
-    args.take = integers_of(call, *rows, "rows");
+    args.take = rows_within(call, *rows, args.x_rows);
     args.linear.rows = rows->numel();
   }
   if (args.linear.rows == 0) return;
@@ -92,7 +101,7 @@ void lm_head_topk(plug::Call& call, plug::Tensor x, plug::Tensor weight, std::in
 }
 
 void lm_head_topk_of_rows(plug::Call& call, plug::Tensor x, plug::Tensor weight, std::int64_t k,
-                          plug::Tensor rows, std::optional<plug::Tensor> bias, std::string_view precision,
+                          std::optional<plug::Tensor> bias, plug::Tensor rows, std::string_view precision,
                           plug::Out values, plug::Out indices) {
   top(call, x, weight, k, &rows, bias, precision, values, indices);
 }

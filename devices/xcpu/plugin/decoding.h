@@ -28,12 +28,12 @@ void lm_head_topk(plug::Call& call, plug::Tensor x, plug::Tensor weight, std::in
                   std::optional<plug::Tensor> bias, std::string_view precision, plug::Out values,
                   plug::Out indices);
 
-// The same for some rows of x.
+// The same for some rows of x. They have a name, by which a program that is saved tells this from the above.
 inline constexpr const char* kTopOfRows =
-    "xcpu::lm_head_topk.rows(Tensor x, Tensor weight, int k, Tensor rows, Tensor? bias=None, *, "
+    "xcpu::lm_head_topk.rows(Tensor x, Tensor weight, int k, Tensor? bias=None, *, Tensor rows, "
     "str precision=\"int8\") -> (Tensor, Tensor)";
 void lm_head_topk_of_rows(plug::Call& call, plug::Tensor x, plug::Tensor weight, std::int64_t k,
-                          plug::Tensor rows, std::optional<plug::Tensor> bias, std::string_view precision,
+                          std::optional<plug::Tensor> bias, plug::Tensor rows, std::string_view precision,
                           plug::Out values, plug::Out indices);
 
 // Row b of the result is the sum of rows indices[starts[b]] to indices[starts[b + 1] - 1] of the table.

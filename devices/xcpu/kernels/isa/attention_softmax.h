@@ -163,9 +163,9 @@ XCPU_INLINE ChunkFactors weigh_chunk(SoftmaxRow& row, const ChunkSpan& span, con
     Floats weight = power_of_two(subtract(load(scores + at, all), fill(reference)));
     total = add(total, weight);
     if constexpr (Kind::kHasScales) {
-      // The scale of what was never written may be anything.
+      // The scale of what was never written may be anything. A weight that is not a number stays one.
       const Floats scaled = multiply(weight, load(value_scales + at, all));
-      weight = select_less(fill(0.0F), weight, scaled, fill(0.0F));
+      weight = select_less(weight, fill(0x1p-126F), fill(0.0F), scaled);
       store(scores + at, weight, all);
     } else {
       store_weights(typename Kind::Values{}, words, at, weight);
