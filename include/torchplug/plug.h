@@ -558,7 +558,7 @@ typedef struct plug_kernel {
   uint32_t dtype_count;
   uint32_t reserved;
 
-  /* Once for all calls whose arguments look alike (dtypes, sizes, strides, numbers
+  /* Once for all calls whose arguments look alike (dtypes, sizes, strides, texts, numbers
   ** that decide shapes), before the first of them is given to fn, with its arguments
   ** and results; called under no lock of the host, from any thread. May wait, except
   ** for call->stream if PLUG_CALL_CAPTURED. May shape results that are PLUG_NONE

@@ -16,8 +16,21 @@
 // and after the arguments those of its results: Out for a Tensor, std::optional<Out> for
 // one that may not be wanted, Unshaped for one that the kernel shapes, Outs for a list,
 // Returned<T> for a number.
+//
+// What holds for all calls that look alike can be worked out once, by a function of the
+// same parameters that returns it. The kernel has it as its second parameter then:
+//
+//   Tiling plan(plug::Call &, plug::Tensor x, plug::Tensor w, plug::Out out);
+//   void linear(plug::Call &, const Tiling &, plug::Tensor x, plug::Tensor w,
+//               plug::Out out);
+//   ... plug::kernel<&linear, &plan>("acme::linear(Tensor x, Tensor w) -> Tensor")
+//
+// Alike are dtypes, sizes, strides, texts, and numbers as far as they decide shapes;
+// addresses, elements and the values of floats are not. Several threads have it at once.
 #ifndef TORCHPLUG_PLUG_KERNEL_HPP
 #define TORCHPLUG_PLUG_KERNEL_HPP
+
+#include <memory>
 
 #include "torchplug/plug_call.hpp"
 
@@ -265,8 +278,7 @@ struct Signature;
 
 template <class R, class... Ps>
 struct Signature<R (*)(Call &, Ps...)> {
-  static_assert(std::is_void_v<R> || std::is_same_v<R, plug_status>,
-                "a kernel returns plug_status or nothing");
+  using Result = R;
   static constexpr int kCount = sizeof...(Ps);
 
   // Why the function cannot be a kernel for the schema; nullptr if it can.
@@ -290,9 +302,11 @@ struct Signature<R (*)(Call &, Ps...)> {
     return "a parameter of a kernel is of another type than its schema says";
   }
 
-  template <R (*function)(Call &, Ps...)>
-  static R call(Call &call) {
-    return call_with<function>(call, std::make_integer_sequence<std::uint32_t, kCount>());
+  // With the call and what stands before the schema's parameters.
+  template <auto function, class... Before>
+  static R call(Call &call, const Before &...before) {
+    return call_with<function>(std::make_integer_sequence<std::uint32_t, kCount>(), call,
+                               before...);
   }
 
  private:
@@ -304,17 +318,30 @@ struct Signature<R (*)(Call &, Ps...)> {
                      schema.results[place - schema.argument_count]);
   }
 
-  template <R (*function)(Call &, Ps...), std::uint32_t... I>
-  static R call_with(Call &call, std::integer_sequence<std::uint32_t, I...>) {
+  template <auto function, std::uint32_t... I, class... Before>
+  static R call_with(std::integer_sequence<std::uint32_t, I...>, Call &call,
+                     const Before &...before) {
     if (call.raw().arg_count + call.raw().result_count != sizeof...(I))
       throw Failure(PLUG_INVALID,
                     "the call has another number of arguments than the schema");
-    return function(call, parameters::Parameter<Ps>::take(call, I)...);
+    return function(call, before..., parameters::Parameter<Ps>::take(call, I)...);
   }
 };
 
 template <class R, class... Ps>
 struct Signature<R (*)(Call &, Ps...) noexcept> : Signature<R (*)(Call &, Ps...)> {};
+
+// Of a kernel that has a state as its second parameter: the state, and the rest.
+template <class Function>
+struct WithState;
+
+template <class R, class S, class... Ps>
+struct WithState<R (*)(Call &, const S &, Ps...)> {
+  using State = S;
+  using Parameters = Signature<R (*)(Call &, Ps...)>;
+  template <class Prepare>
+  static constexpr bool kPreparedBy = std::is_same_v<Prepare, S (*)(Call &, Ps...)>;
+};
 
 // An entry of plug_kernels.list.
 struct Kernel : plug_kernel {
@@ -363,12 +390,45 @@ static_assert(sizeof(Kernel) == sizeof(plug_kernel),
 
 namespace edge {
 
+template <class R>
+constexpr bool kIsAnswer = std::is_void_v<R> || std::is_same_v<R, plug_status>;
+
 template <auto function>
 PLUG_OF_THIS_LIBRARY plug_status call(const plug_call *raw) noexcept {
+  static_assert(kIsAnswer<typename Signature<decltype(function)>::Result>,
+                "a kernel returns plug_status or nothing");
   return guarded([raw] {
     Call call(*raw);
     return Signature<decltype(function)>::template call<function>(call);
   });
+}
+
+template <auto function>
+PLUG_OF_THIS_LIBRARY plug_status call_with_state(const plug_call *raw) noexcept {
+  using Types = WithState<decltype(function)>;
+  static_assert(kIsAnswer<typename Types::Parameters::Result>,
+                "a kernel returns plug_status or nothing");
+  return guarded([raw] {
+    Call call(*raw);
+    return Types::Parameters::template call<function>(
+        call, call.state<const typename Types::State>());
+  });
+}
+
+template <auto prepare>
+PLUG_OF_THIS_LIBRARY plug_status make_state(const plug_call *raw, void **state) noexcept {
+  using Prepare = Signature<decltype(prepare)>;
+  return guarded([raw, state] {
+    Call call(*raw);
+    auto made =
+        std::make_unique<typename Prepare::Result>(Prepare::template call<prepare>(call));
+    *state = made.release();
+  });
+}
+
+template <class State>
+PLUG_OF_THIS_LIBRARY void forget_state(void *state) {
+  const std::unique_ptr<State> forgotten(static_cast<State *>(state));
 }
 
 PLUG_OF_THIS_LIBRARY inline plug_status misfit(const plug_call *raw) noexcept {
@@ -377,20 +437,46 @@ PLUG_OF_THIS_LIBRARY inline plug_status misfit(const plug_call *raw) noexcept {
 
 }  // namespace edge
 
-// The function as a kernel for the schema. One that does not fit is a compile error where
-// the kernel is a constant, which in C++20 it always is; else each of its calls fails
-// with the reason.
-template <auto function>
-PLUG_CONSTEVAL Kernel kernel(const char *schema, std::uint64_t accepts = 0) {
+namespace edge {
+
+// One that does not fit is a compile error where the kernel is a constant, which in C++20
+// it always is; else each of its calls fails with the reason.
+template <class Parameters>
+PLUG_CONSTEVAL Kernel entry(const char *schema, std::uint64_t accepts,
+                            plug_kernel_fn function) {
   Kernel made{};
   made.schema = schema;
-  made.fn = &edge::call<function>;
+  made.fn = function;
   made.accepts = accepts;
-  const char *problem = Signature<decltype(function)>::problem_with(schema);
+  const char *problem = Parameters::problem_with(schema);
   if (problem != nullptr) {
     made.fn = &edge::misfit;
     made.user = problem;
   }
+  return made;
+}
+
+}  // namespace edge
+
+// The function as a kernel for the schema.
+template <auto function>
+PLUG_CONSTEVAL Kernel kernel(const char *schema, std::uint64_t accepts = 0) {
+  return edge::entry<Signature<decltype(function)>>(schema, accepts,
+                                                    &edge::call<function>);
+}
+
+// The same for one that is given what `prepare` has returned for calls like this.
+template <auto function, auto prepare>
+PLUG_CONSTEVAL Kernel kernel(const char *schema, std::uint64_t accepts = 0) {
+  using Types = WithState<decltype(function)>;
+  static_assert(Types::template kPreparedBy<decltype(prepare)>,
+                "prepare has the parameters of the kernel, but for the state, which it "
+                "returns");
+  Kernel made = edge::entry<typename Types::Parameters>(schema, accepts,
+                                                        &edge::call_with_state<function>);
+  if (made.user != nullptr) return made;
+  made.prepare = &edge::make_state<prepare>;
+  made.forget = &edge::forget_state<typename Types::State>;
   return made;
 }
 

@@ -25,6 +25,7 @@ GradientValues values() {
   given.arguments = {x, at::full({4}, 2.0), c10::List<at::Tensor>({x, x}), 0.5, 3};
   given.results = {at::full({4}, 7.0), at::full({4}, 8.0), 9};
   given.gradients = {at::full({4}, 10.0), at::full({4}, 100.0), c10::IValue()};
+  given.wanted = {true, false, true, false, false};
   return given;
 }
 
@@ -68,6 +69,17 @@ TEST(GradientText, an_entry_gives_several_gradients_in_their_order) {
   EXPECT_EQ(found[1].toTensor().item<int64_t>(), 3);
   EXPECT_TRUE(text.names(2));
   EXPECT_FALSE(text.names(3));
+}
+
+TEST(GradientText, an_entry_may_ask_which_of_its_gradients_are_wanted) {
+  const std::string number = "aten::sum.dim_IntList(x, [0], True)";
+  const GradientText text("xs, w, x: aten::native_layer_norm_backward(grad, x, [4], " + number + ", " +
+                              number + ", w, w, wanted)",
+                          schema());
+  const auto found = text.compute(text.entries().front(), values());
+  EXPECT_TRUE(found[0].toTensor().defined());
+  EXPECT_FALSE(found[1].toTensor().defined());
+  EXPECT_TRUE(found[2].toTensor().defined());
 }
 
 TEST(GradientText, knows_what_it_uses) {

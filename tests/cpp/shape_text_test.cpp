@@ -16,19 +16,28 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 constexpr const char* kArguments =
-    "(Tensor x, Tensor w, Tensor? mask, Tensor[] xs, int n, int[] sizes, ScalarType? dtype, float by)";
+    "(Tensor x, Tensor w, Tensor? mask, Tensor[] xs, int n, int[] sizes, ScalarType? dtype, float by, "
+    "bool yes, bool[] flags)";
 
 c10::FunctionSchema schema_of(const std::string& results) {
   return torch::jit::parseSchema(std::string("acme::op") + kArguments + " -> " + results);
 }
 
-// x: [2, 3, 4] float32; w: [5, 4] bfloat16; two xs; n is 6; sizes are 7 and 8.
+// x: [2, 3, 4] float32; w: [5, 4] bfloat16; two xs; n is 6; sizes are 7 and 8; of two flags the second is
+// set.
 std::vector<c10::IValue> arguments(c10::IValue dtype = {}) {
   const at::Tensor x = at::empty({2, 3, 4});
   const at::Tensor w = at::empty({5, 4}, at::kBFloat16);
-  return {
-      x,  w, c10::IValue(), c10::List<at::Tensor>({x, w}), 6, c10::List<int64_t>({7, 8}), std::move(dtype),
-      1.5};
+  return {x,
+          w,
+          c10::IValue(),
+          c10::List<at::Tensor>({x, w}),
+          6,
+          c10::List<int64_t>({7, 8}),
+          std::move(dtype),
+          1.5,
+          true,
+          c10::List<bool>({false, true})};
 }
 
 std::vector<ShapedResult<int64_t>> evaluate(const std::string& text, const std::string& results = "Tensor",
@@ -93,6 +102,19 @@ TEST(ShapeText, lists_are_like_each_or_counted) {
   EXPECT_EQ(evaluate("n * [x.0] x", "Tensor[]").front().tensors.size(), 6);
   EXPECT_EQ(evaluate("(n - 4) * x", "Tensor[]").front().tensors.size(), 2);
   EXPECT_EQ(evaluate("0 * x", "Tensor[]").front().tensors.size(), 0);
+}
+
+TEST(ShapeText, a_tensor_may_have_a_condition) {
+  const auto found = evaluate("x if flags.0; w if flags.1; [n] x if yes", "(Tensor a, Tensor b, Tensor c)");
+  EXPECT_TRUE(found[0].is_absent());
+  EXPECT_EQ(found[1].tensors.front().sizes, (Sizes{5, 4}));
+  EXPECT_EQ(found[2].tensors.front().sizes, Sizes{6});
+  EXPECT_FALSE(evaluate("0 * x", "Tensor[]").front().is_absent());
+  expect_says(shape_refusal("x if n"), {"'n' is neither a bool nor a list of them"});
+  expect_says(shape_refusal("x if flags"), {"expected '.'"});
+  expect_says(shape_refusal("x if flags.-1"), {"the number of an item"});
+  expect_says(shape_refusal("x if maybe"), {"no argument 'maybe'"});
+  expect_says(shape_refusal("x if flags.2"), {"'flags' has 2 items", "item 2"});
 }
 
 TEST(ShapeText, an_error_in_the_text_names_the_operator_and_the_place) {

@@ -396,6 +396,55 @@ TEST_F(Kernels, carry_what_defines_an_operator) {
   EXPECT_STREQ(bare.with_shapes("x").shapes, "x");
 }
 
+// What it is of, and how many there are.
+struct Counted {
+  static inline int alive = 0;
+  std::int64_t size;
+  explicit Counted(std::int64_t of) : size(of) { ++alive; }
+  Counted(const Counted& other) : size(other.size) { ++alive; }
+  ~Counted() { --alive; }
+};
+
+Counted look(plug::Call& /*call*/, plug::Tensor x, std::string_view word,
+             plug::Returned<std::int64_t> /*y*/) {
+  if (word == "never") plug::decline("there is no such word");
+  return Counted(x.numel() + static_cast<std::int64_t>(word.size()));
+}
+void tell(plug::Call& /*call*/, const Counted& counted, plug::Tensor /*x*/, std::string_view /*word*/,
+          plug::Returned<std::int64_t> y) {
+  y = counted.size;
+}
+
+TEST_F(Kernels, have_what_was_worked_out_for_calls_like_theirs) {
+  constexpr plug::Kernel kernel = plug::kernel<&tell, &look>("acme::tell(Tensor x, str word) -> int");
+  const Strided<float> x(PLUG_F32, {2, 3}, {3, 1});
+  const auto call_with = [&](const char* word, plug_value& result) {
+    plug_value text{};
+    text.tag = PLUG_VALUE_STR;
+    text.as.str = word;
+    text.count = static_cast<std::uint32_t>(std::strlen(word));
+    const std::vector<plug_value> args = {tensor(x.raw()), text};
+    plug_call call{};
+    call.size = sizeof call;
+    call.args = args.data();
+    call.arg_count = 2;
+    call.results = &result;
+    call.result_count = 1;
+    const plug_status status = kernel.prepare(&call, &call.state);
+    if (status != PLUG_OK) return status;
+    const plug_status answer = kernel.fn(&call);
+    kernel.forget(call.state);
+    return answer;
+  };
+  plug_value result{};
+  EXPECT_EQ(call_with("four", result), PLUG_OK);
+  EXPECT_EQ(result.as.i, 10);
+  EXPECT_EQ(Counted::alive, 0);
+  EXPECT_EQ(call_with("never", result), PLUG_UNSUPPORTED);
+  EXPECT_EQ(last_error, "there is no such word");
+  EXPECT_EQ(Counted::alive, 0);
+}
+
 TEST_F(Kernels, choose_by_dtype_and_decline_others) {
   std::string chosen;
   const auto choose = [&](plug_dtype dtype) {

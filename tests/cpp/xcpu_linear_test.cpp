@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -28,6 +29,8 @@ class XcpuLinear : public testing::TestWithParam<std::tuple<std::string, Form>> 
   Form form() const { return std::get<1>(GetParam()); }
 };
 
+constexpr int kActivations = 5;
+
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> names;
   for (const char* const* name = xcpu_isas(); *name != nullptr; ++name) names.emplace_back(*name);
@@ -40,15 +43,53 @@ INSTANTIATE_TEST_SUITE_P(All, XcpuLinear,
                            return std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
                          });
 
-// Everything else is drawn, so that combinations are met without all being listed.
-TEST_P(XcpuLinear, is_within_rounding_of_float64_for_every_number_of_rows) {
-  const int repeats = is_full_sweep() ? 40 : 2;
-  for (std::int64_t rows = 1; rows <= (is_full_sweep() ? 64 : 30); ++rows) {
-    for (int repeat = 0; repeat < repeats; ++repeat) {
-      Random random(static_cast<unsigned>(rows * 1000 + repeat));
-      expect_right(LinearCase::draw(random, form(), rows));
-      if (HasFailure()) return;
+// The cases of a form: each number of rows with some activations, in the full sweep with each; the rest of a
+// case, sizes included, is drawn. So the full sweep has every two choices of operands and their dtypes,
+// activation, pair and team in one case (the next test), and its other tests every number of outputs and of
+// inputs.
+std::vector<LinearCase> cases_of(const Form& form, bool is_full) {
+  std::vector<LinearCase> cases;
+  for (std::int64_t rows = 1; rows <= (is_full ? 64 : 30); ++rows) {
+    for (int i = 0; i < (is_full ? kActivations : 2); ++i) {
+      Random random(static_cast<unsigned>(rows * 1000 + i));
+      cases.push_back(LinearCase::draw(random, form, rows));
+      cases.back().activation = static_cast<xcpu_activation>((rows + i) % kActivations);
     }
+  }
+  return cases;
+}
+
+TEST_P(XcpuLinear, is_within_rounding_of_float64_for_every_number_of_rows) {
+  for (const LinearCase& drawn : cases_of(form(), is_full_sweep())) {
+    expect_right(drawn);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(XcpuLinearSweep, has_every_two_choices_in_one_case) {
+  // By how many there are of each; an operand may be absent.
+  const std::vector<int> counts = {3, 4, 4, 4, 3, kActivations, 2, 3};
+  for (const Form& form : kForms) {
+    std::set<std::tuple<std::size_t, int, std::size_t, int>> met;
+    for (const LinearCase& drawn : cases_of(form, true)) {
+      const auto given = [](bool is_there, xcpu_dtype dtype) { return is_there ? int{dtype} : 3; };
+      const std::vector<int> choices = {drawn.x,
+                                        given(drawn.has_bias, drawn.bias),
+                                        given(drawn.has_mul, drawn.mul),
+                                        given(drawn.has_residual, drawn.residual),
+                                        drawn.out,
+                                        drawn.activation,
+                                        drawn.pair,
+                                        drawn.team - 1};
+      for (std::size_t a = 0; a < choices.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) met.insert({a, choices[a], b, choices[b]});
+      }
+    }
+    std::size_t all = 0;
+    for (std::size_t a = 0; a < counts.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) all += static_cast<std::size_t>(counts[a] * counts[b]);
+    }
+    EXPECT_EQ(met.size(), all) << form.name;
   }
 }
 

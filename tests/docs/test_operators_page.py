@@ -27,7 +27,7 @@ def test_every_piece_of_code_is_in_the_plugin(block):
 
 def test_every_example_of_shapes_and_gradients_is_a_tested_operator():
     rows = re.findall(r"^\| `(\w+\(.*\) -> .*)` \| `(.*)` \|$", PAGE, re.MULTILINE)
-    assert len(rows) == 5
+    assert len(rows) == 6
     for schema, shapes in rows:
         assert f"::{schema}" in OPERATORS
         assert '.shapes = "' + shapes.replace("\\|", "|") + '"' in OPERATORS

@@ -47,19 +47,21 @@ static plug_status linear(const plug_call *call) {
 static plug_status linear_backward(const plug_call *call) {
   const plug_tensor *grad = arg(call, 0), *x = arg(call, 1), *w = arg(call, 2);
   const int64_t in = w->sizes[1], out = w->sizes[0], rows = count_of(x) / in;
-  float *dx = data_of(res(call, 0)), *dw = data_of(res(call, 1)),
-        *db = data_of(res(call, 2));
-  memset(dx, 0, (size_t)count_of(x) * sizeof *dx);
-  memset(dw, 0, (size_t)(in * out) * sizeof *dw);
-  memset(db, 0, (size_t)out * sizeof *db);
+  float *wanted[3]; /* NULL: it is not */
+  for (int i = 0; i < 3; i++) {
+    const int is_there = call->results[i].tag != PLUG_NONE;
+    if (is_there != (call->args[3].as.bools[i] != 0))
+      return fail(PLUG_INVALID, "a result is not there, or not wanted");
+    wanted[i] = is_there ? data_of(res(call, i)) : NULL;
+    if (is_there) memset(wanted[i], 0, (size_t)count_of(res(call, i)) * sizeof(float));
+  }
+  float *dx = wanted[0], *dw = wanted[1], *db = wanted[2];
   for (int64_t r = 0; r < rows; r++)
     for (int64_t o = 0; o < out; o++) {
       const float g = data_of(grad)[r * out + o];
-      db[o] += g;
-      for (int64_t i = 0; i < in; i++) {
-        dx[r * in + i] += g * data_of(w)[o * in + i];
-        dw[o * in + i] += g * data_of(x)[r * in + i];
-      }
+      if (db) db[o] += g;
+      for (int64_t i = 0; dx && i < in; i++) dx[r * in + i] += g * data_of(w)[o * in + i];
+      for (int64_t i = 0; dw && i < in; i++) dw[o * in + i] += g * data_of(x)[r * in + i];
     }
   return PLUG_OK;
 }
@@ -358,12 +360,12 @@ static const plug_kernel own_operators[] = {
      .dtypes = only_f32,
      .dtype_count = 1,
      .shapes = "[x[:-1], w.0] x",
-     .gradient = "x, w, bias: " NAME "::linear_backward(grad, x, w)"},
-    {.schema = NAME
-     "::linear_backward(Tensor grad, Tensor x, Tensor w) -> (Tensor, Tensor, Tensor)",
+     .gradient = "x, w, bias: " NAME "::linear_backward(grad, x, w, wanted)"},
+    {.schema = NAME "::linear_backward(Tensor grad, Tensor x, Tensor w, bool[3] wanted) "
+                    "-> (Tensor, Tensor, Tensor)",
      .fn = linear_backward,
      .accepts = PLUG_ACCEPTS_HOST,
-     .shapes = "x; w; [w.0] w"},
+     .shapes = "x if wanted.0; w if wanted.1; [w.0] w if wanted.2"},
     {.schema = NAME "::add_(Tensor(a!) x, Tensor y) -> Tensor(a!)",
      .fn = add_in_place,
      .accepts = PLUG_ACCEPTS_HOST,
@@ -426,6 +428,11 @@ static const plug_kernel own_operators[] = {
      .accepts = PLUG_ACCEPTS_HOST | PLUG_ACCEPTS_STRIDED | PLUG_ACCEPTS_LAZY_BITS,
      .shapes = "[3] int64"},
     {.schema = NAME "::number_of_plan(Tensor x) -> int",
+     .fn = number_of_plan,
+     .accepts = PLUG_ACCEPTS_HOST,
+     .prepare = prepare_count,
+     .forget = forget_count},
+    {.schema = NAME "::number_of_plan.word(Tensor x, str word, float by=1.0) -> int",
      .fn = number_of_plan,
      .accepts = PLUG_ACCEPTS_HOST,
      .prepare = prepare_count,

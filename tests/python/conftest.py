@@ -81,3 +81,66 @@ def groups(compiling_afresh):
     torchscript.enable()
     yield
     torchscript.disable()
+
+
+@pytest.fixture
+def threads_given_back():
+    """The number of threads and their cores are what they were, after a test that changes them."""
+    import torchplug.cpu
+
+    count = torch.get_num_threads()
+    yield
+    torchplug.cpu.unbind()
+    torch.set_num_threads(count)
+
+
+@pytest.fixture
+def two_sockets(monkeypatch, tmp_path):
+    """A machine of two sockets, of two cores of two threads each: 0 and 4 are one core."""
+    from torchplug.cpu import _cores
+
+    cpus, nodes = tmp_path / "cpu", tmp_path / "node"
+
+    def write(path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+
+    write(cpus / "online", "0-7")
+    write(nodes / "online", "0-2")
+    for core in range(8):
+        socket = core % 4 // 2
+        write(
+            cpus / f"cpu{core}" / "topology" / "thread_siblings_list", f"{core % 4},{core % 4 + 4}"
+        )
+        near = f"{2 * socket}-{2 * socket + 1},{2 * socket + 4}-{2 * socket + 5}"
+        for index, (level, kind, size, shared) in enumerate(
+            [(1, "Data", "48K", f"{core % 4},{core % 4 + 4}"), (3, "Unified", "32768K", near)]
+        ):
+            folder = cpus / f"cpu{core}" / "cache" / f"index{index}"
+            for name, text in [
+                ("level", level),
+                ("type", kind),
+                ("size", size),
+                ("shared_cpu_list", shared),
+            ]:
+                write(folder / name, text)
+        write(nodes / f"node{socket}" / "cpulist", near)
+    for node in range(3):
+        write(nodes / f"node{node}" / "meminfo", f"Node {node} MemTotal:   1048576 kB")
+    write(nodes / "node2" / "cpulist", "")
+    monkeypatch.setattr(_cores, "CPUS", cpus)
+    monkeypatch.setattr(_cores, "NODES", nodes)
+
+
+@pytest.fixture(scope="session")
+def acme(tmp_path_factory):
+    """torch.ops.acme: the operators of tests/plugins/own_operators.h. A process has them once."""
+    from vendors import compile_test_plugin
+
+    import torchplug
+
+    names = torchplug.load_operators(
+        str(compile_test_plugin(tmp_path_factory.mktemp("operators"), "operators"))
+    )
+    assert "acme::scale" in names and "acme::noise.like" in names
+    return torch.ops.acme

@@ -1,29 +1,15 @@
 """Operators that a plugin defines in its own namespace, on CPU tensors."""
 
 import copy
-import gc
 import threading
 import warnings
-import weakref
 
 import pytest
 import torch
 from helpers import assert_equal, assert_same
 from torch._dynamo.testing import CompileCounterWithBackend
-from vendors import compile_test_plugin
-
-import torchplug
 
 pytestmark = pytest.mark.accelerator("the operators run on the CPU, so once is enough", only="sim")
-
-
-@pytest.fixture(scope="module")
-def acme(tmp_path_factory):
-    names = torchplug.load_operators(
-        str(compile_test_plugin(tmp_path_factory.mktemp("operators"), "operators"))
-    )
-    assert "acme::scale" in names and "acme::noise.like" in names
-    return torch.ops.acme
 
 
 def randn(*sizes, **options):
@@ -187,6 +173,16 @@ def test_operators_without_tensors_run_on_the_host(acme):
         torch.set_num_threads(before)
 
 
+def test_what_operators_without_tensors_make_is_on_the_cpu_whatever_the_default_device(
+    acme, device
+):
+    with torch.device(device):
+        assert torch.empty(2).device.type == device.type
+        made = acme.noise([4])
+        assert made.device.type == "cpu" and acme.threads() == torch.get_num_threads()
+    assert acme.noise.like(made.to(device)).device == device
+
+
 def test_prepare_is_called_once_for_calls_that_look_alike(acme):
     first = acme.number_of_plan(torch.ones(2))
     assert first > 0
@@ -194,6 +190,16 @@ def test_prepare_is_called_once_for_calls_that_look_alike(acme):
     other = acme.number_of_plan(torch.ones(3))
     assert other != first
     assert acme.number_of_plan(torch.ones(2)) == first
+
+
+def test_calls_with_other_texts_do_not_look_alike(acme):
+    x = torch.ones(2)
+    numbers = [acme.number_of_plan.word(x, word) for word in ("relu", "silu", "a longer word", "")]
+    assert len(set(numbers)) == 4
+    assert acme.number_of_plan.word(torch.zeros(2), "silu") == numbers[1]
+    # What decides no shape does not count: a kernel reads it at every call.
+    by = [acme.number_of_plan.word(x, "silu", by=by) for by in (2.5, 3.5)]
+    assert by[0] == by[1]
 
 
 def test_what_prepare_did_not_keep_is_not_forgotten(acme):
@@ -273,173 +279,6 @@ def test_a_sentence_that_an_earlier_call_left_is_nobodys(acme):
 def test_a_call_that_cannot_be_is_refused_by_name(acme, call, words):
     with pytest.raises((RuntimeError, NotImplementedError), match=words):
         call(acme)
-
-
-# ---- gradients ----
-
-
-def test_gradients_are_what_the_text_says(acme):
-    x, w, bias = randn(2, 3, 4), randn(5, 4), randn(5)
-    mine = [t.clone().requires_grad_() for t in (x, w, bias)]
-    theirs = [t.clone().requires_grad_() for t in (x, w, bias)]
-    grad = randn(2, 3, 5)
-    acme.linear(*mine).backward(grad)
-    torch.nn.functional.linear(*theirs).backward(grad)
-    assert_same([t.grad for t in mine], [t.grad for t in theirs])
-
-
-def test_only_what_is_needed_is_computed_and_absent_arguments_have_no_gradient(acme):
-    x, w = randn(2, 4), randn(5, 4).requires_grad_()
-    acme.linear(x, w).sum().backward()
-    assert x.grad is None
-    assert_same(w.grad, x.sum(0).expand(5, 4))
-    assert not acme.linear(x, w.detach()).requires_grad
-
-
-def test_gradients_of_gradients_are_those_of_the_operators_that_are_named(acme):
-    x = randn(3, requires_grad=True)
-    (first,) = torch.autograd.grad(acme.scale(x, 3.0).square().sum(), x, create_graph=True)
-    assert_same(first, 18 * x)
-    (second,) = torch.autograd.grad(first.sum(), x)
-    assert_same(second, torch.full((3,), 18.0))
-
-
-def test_a_gradient_that_nobody_gave_is_zero(acme):
-    x = randn(3, requires_grad=True)
-    first, second = acme.two(x)
-    assert_same(torch.autograd.grad(second.sum(), x, retain_graph=True)[0], 2 * x)
-    assert_same(torch.autograd.grad(first.sum(), x, retain_graph=True)[0], torch.ones(3))
-    assert_same(torch.autograd.grad((first + second).sum(), x)[0], 1 + 2 * x)
-
-
-def test_lists_have_gradients(acme):
-    xs = [randn(2, requires_grad=True), randn(3), randn(1, requires_grad=True)]
-    sum((y.sum() for y in acme.double_each(xs)), torch.zeros(())).backward()
-    assert_same([xs[0].grad, xs[2].grad], [torch.full((2,), 2.0), torch.full((1,), 2.0)])
-    assert xs[1].grad is None
-
-
-def test_in_place_operators_have_gradients(acme):
-    x, y = randn(3, requires_grad=True), randn(3, requires_grad=True)
-    z = x * 2
-    acme.add_(z, y)
-    z.square().sum().backward()
-    assert_same([x.grad, y.grad], [4 * (2 * x + y), 2 * (2 * x + y)])
-    with pytest.raises(RuntimeError, match="leaf Variable"):
-        acme.add_(x, y)
-
-
-def test_what_is_saved_of_a_written_argument_does_not_keep_itself_alive(acme):
-    class Upstream(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.witness = witnesses[0]
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
-
-    class Witness:
-        pass
-
-    witnesses = [Witness()]
-    found = weakref.ref(witnesses[0])
-    x = randn(3, requires_grad=True)
-    z = acme.invert_(Upstream.apply(x))
-    z.sum().backward(retain_graph=True)
-    assert_same(x.grad, -1 / x.detach() ** 2)
-    view = Upstream.apply(x)[:2]
-    acme.invert_(view).sum().backward(retain_graph=True)
-    assert_same(x.grad[:2], -2 / x.detach()[:2] ** 2)
-    del witnesses[0], z, view
-    gc.collect()
-    assert found() is None
-
-
-def test_what_was_saved_and_written_since_is_found_out(acme):
-    x, w = randn(2, 4), randn(5, 4, requires_grad=True)
-    y = acme.linear(x, w)
-    acme.add_(x, torch.ones_like(x))
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.sum().backward()
-
-
-def test_a_graph_is_used_once_unless_it_is_kept(acme):
-    x, w = randn(2, 4), randn(5, 4, requires_grad=True)
-    y = acme.linear(x, w).sum()
-    y.backward(retain_graph=True)
-    y.backward()
-    with pytest.raises(RuntimeError, match="second time"):
-        y.backward()
-
-
-def test_gradients_agree_with_finite_differences(acme):
-    def smooth(x):  # the kernels are of float32
-        first, second = acme.two(x.float())
-        return first.double() * second.double()
-
-    x = randn(4, dtype=torch.float64).requires_grad_()
-    assert torch.autograd.gradcheck(smooth, x, eps=1e-2, atol=1e-2, rtol=1e-2)
-
-
-def test_without_a_gradient_a_call_works_and_backward_says_what_to_do(acme):
-    x = randn(3, requires_grad=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        y = acme.stacked(x, 2)
-        assert_equal(y.detach(), x.detach().expand(2, 3))
-        with pytest.raises(
-            NotImplementedError, match=r"acme::stacked has no gradient.*register_autograd"
-        ):
-            y.sum().backward()
-        with torch.no_grad():
-            assert not acme.stacked(x, 2).requires_grad
-        assert not acme.stacked(x.detach(), 2).requires_grad
-
-
-def test_writing_without_a_gradient_is_found_out(acme):
-    cache, x = torch.zeros(2, 3), randn(3, requires_grad=True)
-    acme.store(cache, x, 0)
-    with pytest.raises(NotImplementedError, match="acme::store has no gradient"):
-        cache.sum().backward()
-    leaf = torch.zeros(2, 3, requires_grad=True)
-    with pytest.raises(RuntimeError, match="leaf Variable"):
-        acme.store(leaf, x, 0)
-
-
-def test_a_gradient_may_be_registered_in_python_without_a_warning(acme):
-    x = randn(3, requires_grad=True)
-    acme.counted(x, 2)  # before, and after
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        library = torch.library.Library("acme", "FRAGMENT")
-        torch.library.register_autograd(
-            "acme::counted", lambda ctx, grads: (grads[0] + grads[1], None), lib=library
-        )
-        torch.library.register_autograd(
-            "acme::noise.like",
-            lambda ctx, grad: grad * 5,
-            setup_context=lambda ctx, inputs, keyword_only_inputs, output: None,
-            lib=library,
-        )
-        sum(acme.counted(x, 2)).sum().backward()
-        assert_same(x.grad, torch.full((3,), 2.0))
-        (found,) = torch.autograd.grad(acme.noise.like(x).sum(), x)
-        assert_same(found, torch.full((3,), 5.0))
-
-
-def test_forward_mode_is_refused_by_name(acme):
-    with (
-        torch.autograd.forward_ad.dual_level(),
-        pytest.raises(NotImplementedError, match=r"acme::scale.*forward mode"),
-    ):
-        acme.scale(torch.autograd.forward_ad.make_dual(randn(3), randn(3)))
-
-
-def test_functional_gradients_work(acme):
-    x = randn(3)
-    assert_same(torch.func.grad(lambda x: acme.two(x)[1].sum())(x), 2 * x)
 
 
 # ---- tracing ----

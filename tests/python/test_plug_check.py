@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from vendors import compile_plugin, compile_test_plugin, install
@@ -59,8 +60,11 @@ BROKEN = [
     ("kernel_overruns", "kernel-bounds", "outside of a result, behind its end"),
     ("kernel_changes_argument", "kernel-arguments", "changed an argument that it may only read"),
     ("kernel_declines_late", "kernel-declines", "changed a result and then returned"),
+    ("own_overruns", "kernel-own", "own_overruns::use wrote outside of a result, behind its end"),
     ("odd_kernels", "kernel-random", "the variance of aten::normal_ is 0, not 1"),
 ]
+
+OWN_OPERATORS = (Path(__file__).parents[1] / "plugins" / "own_operators.h").read_text()
 
 # With a part of a group of functions.
 HALVES = [plugin for plugin, check, _ in BROKEN if plugin.startswith("half_")]
@@ -269,8 +273,9 @@ def test_one_fault_fails_its_check_alone(broken, plugin):
 
 def test_kernels_of_all_kinds_are_called(broken):
     _, checks = checks_of(broken("kernel_kinds"))
-    kinds = ("tables", "declines", "prepare", "any", "own")
+    kinds = ("tables", "declines", "prepare", "any")
     assert {checks[f"kernel-{kind}"] for kind in kinds} == {("ok", "")}
+    assert checks["kernel-own"] == ("ok", "called: kernel_kinds::scale")
     _, checks = checks_of(broken("kernels"))
     ways = ("results", "strided", "broadcast", "mixed", "host-scalar", "alias", "dtypes", "random")
     assert {checks[f"kernel-{way}"] for way in ways} == {("ok", "")}
@@ -284,27 +289,44 @@ def test_what_a_device_lacks_is_no_fault(broken):
     assert checks_of(broken("lacks"), "--only", "host-view")[1] == {"host-view": ("ok", "")}
 
 
+def own_operators_of(plugin):
+    """What plug-check says of a plugin's own operators: by what became of them, the names with what was said."""
+    state, told = checks_of(plugin, "--only", "kernel-own")[1]["kernel-own"]
+    assert state == "ok"
+    found = {}
+    for part in told.split(" | "):
+        title, names = part.split(": ", 1)
+        found[title] = dict((each + ": ").split(": ", 1) for each in names.split("; "))
+    return found
+
+
 def test_own_operators_get_a_dtype_of_their_list(broken):
-    _, checks = checks_of(broken("own_dtypes"), "--only", "kernel-own")
-    assert checks == {"kernel-own": ("ok", "")}
+    found = own_operators_of(broken("own_dtypes"))
+    assert set(found) == {"called"} and len(found["called"]) == 3
 
 
-def test_own_operators_that_are_not_called_are_named(broken):
-    state, reason = checks_of(broken("own_device"), "--only", "kernel-own")[1]["kernel-own"]
-    assert state == "ok" and reason.startswith("not tried: owner::linear: its shapes are expr")
-    said = dict(part.rsplit(": ", 1) for part in reason.removeprefix("not tried: ").split("; "))
-    assert "expressions" in said["owner::layout"] and "prepares" in said["owner::number_of_plan"]
-    assert not {"owner::scale", "owner::two", "owner::add_", "owner::positive"} & said.keys()
-    _, output, _ = run(broken("own_device"), "--only", "kernel-own")
-    assert f"ok      kernel-own           {reason}\n" in output
+@pytest.mark.parametrize("name", ["own_device", "operators"])
+def test_own_operators_of_all_kinds_are_called(broken, name):
+    """With texts, lists, numbers, shapes that are expressions or functions, and those that prepare."""
+    found, space = own_operators_of(broken(name)), {"own_device": "owner"}.get(name, "acme")
+    schemas = re.findall(r'NAME\s+"::([\w.]+)\(', OWN_OPERATORS)
+    refusing = {"asks_wrongly", "fails", "keeps_nothing"}
+    assert {f"{space}::{each}" for each in schemas if each not in refusing} == found[
+        "called"
+    ].keys()
+    refused = found["refused what was made up"]
+    assert {f"{space}::{each}" for each in refusing} <= refused.keys()
+    assert refused[f"{space}::asks_wrongly"].startswith("a list of numbers has one dimension")
 
 
-def test_own_operators_that_return_lists_are_not_called(broken):
-    state, reason = checks_of(broken("lists"), "--only", "kernel-own")[1]["kernel-own"]
-    assert state == "absent"
-    assert reason == (
-        "not tried: lists::rows: a result is no tensor; lists::positives: a result is no tensor"
-    )
+def test_own_operators_whose_results_are_lists_are_called(broken):
+    found = own_operators_of(broken("lists"))
+    assert found == {"called": {"lists::rows": "", "lists::positives": ""}}
+
+
+def test_what_an_operator_makes_is_given_to_the_others(broken):
+    _, output, _ = run(broken("own_overruns"), "--only", "kernel-own")
+    assert re.search(r"FAIL +kernel-own +own_overruns::use wrote outside of a result", output)
 
 
 def test_a_plugin_without_a_device_has_its_kernels_checked(broken, monkeypatch):

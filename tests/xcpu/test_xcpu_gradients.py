@@ -46,6 +46,33 @@ def test_only_what_is_asked_for_is_computed():
         assert not xcpu.linear(x, weight, bias).requires_grad
 
 
+FLOATING = {str(sample): sample for sample in SAMPLES if sample.differentiable}
+
+
+@pytest.mark.parametrize("sample", FLOATING.values(), ids=list(FLOATING))
+def test_each_gradient_alone_is_what_it_is_with_the_others(sample):
+    def gradients(names):
+        values = sample.values()
+        for name in names:
+            values[name].requires_grad_()
+        results = sample.operator(**values)
+        results = results if isinstance(results, tuple) else (results,)
+        sum((result.square().sum() for result in results), torch.zeros(())).backward()
+        return [values[name].grad for name in names]
+
+    together = gradients(sample.differentiable)
+    for name, expected in zip(sample.differentiable, together, strict=True):
+        assert_same(gradients([name]), [expected])
+
+
+@pytest.mark.parametrize("wanted", [[False] * 4, [False, False, False, True]])
+def test_what_is_not_wanted_is_not_there(wanted):
+    q = torch.randn(5, 2, 16)
+    options = (True, None, 0, 0.0, None, torch.randn(2), wanted)
+    found = xcpu.attention_backward(q, q, q, q, None, None, *options)
+    assert [gradient is not None for gradient in found] == wanted
+
+
 def test_a_gradient_has_the_dtype_of_its_argument():
     weight, _ = packed("bf16", 20, 64)
     x = torch.randn(5, 64).bfloat16().requires_grad_()

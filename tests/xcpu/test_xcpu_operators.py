@@ -55,7 +55,7 @@ def test_scripted_and_traced_calls_give_the_same(sample):
     for _ in range(3):  # the second call is optimised
         assert_equal(scripted(*tensors_of(sample.values())[0].values()), expected)
     function, given = function_of(sample)
-    if sample.results:
+    if sample.results and "wanted" not in rest:  # PyTorch traces no list of bools
         traced, file = torch.jit.trace(function, given), io.BytesIO()
         torch.jit.save(traced, file)
         file.seek(0)

@@ -139,16 +139,20 @@ def norm_samples():
         yield Sample("rms_norm", {"x": x, **scaled}, ("x", "weight"))
         given = ("x", "residual", "weight")
         yield Sample("add_rms_norm", {"x": x, "residual": residual, **scaled}, given, results=2)
-        yield Sample("rms_norm_backward", {"grad": residual, "x": x, **scaled}, results=2)
+        given = {"grad": residual, "x": x, **scaled, "wanted": [True, True]}
+        yield Sample("rms_norm_backward", given, results=2)
         sums = {"grad": residual, "grad_sum": bias + x, "sum": x}
-        yield Sample("add_rms_norm_backward", {**sums, **scaled}, results=3)
+        given = {**sums, **scaled, "wanted": [True, True, True]}
+        yield Sample("add_rms_norm_backward", given, results=3)
     scaled = {"weight": weight, "bias": bias, "eps": 1e-5}
     yield Sample("layer_norm", {"x": x, **scaled}, ("x", "weight", "bias"))
     given = ("x", "residual", "weight", "bias")
     yield Sample("add_layer_norm", {"x": x, "residual": residual, **scaled}, given, results=2)
-    yield Sample("layer_norm_backward", {"grad": residual, "x": x, **scaled}, results=3)
+    given = {"grad": residual, "x": x, **scaled, "wanted": [True, True, True]}
+    yield Sample("layer_norm_backward", given, results=3)
     sums = {"grad": residual, "grad_sum": bias + x, "sum": x}
-    yield Sample("add_layer_norm_backward", {**sums, **scaled}, results=4)
+    given = {**sums, **scaled, "wanted": [True, True, True, True]}
+    yield Sample("add_layer_norm_backward", given, results=4)
     yield Sample("rms_norm", {"x": x}, ("x",))
     yield Sample("layer_norm", {"x": x}, ("x",))
 
@@ -191,7 +195,7 @@ def attention_samples():
     options = {"causal": False, "scale": 0.3, "softcap": 20.0, "window": 3, **numbers}
     given = {"q": q, "k": k, "v": v, "q_starts": starts, "k_starts": starts}
     yield Sample("attention", {**given, **options}, ("q", "k", "v", "sinks"))
-    given = {"grad": q + 1, **given}
+    given = {"grad": q + 1, **given, "wanted": [True, True, True, True]}
     yield Sample("attention_backward", {**given, **options}, results=4)
 
 

@@ -1,32 +1,28 @@
 /* Calls of kernels: tensors between guards, and what has become of them. */
+#include "calls.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels.h"
 #include "torchplug/plug_element.h"
 
-enum { GUARD = 256, PATTERN = 0xa5, MOST_TENSORS = 16 };
-enum layout { BY_ROWS, PERMUTED, WITH_GAPS };
-
-struct placed { /* a tensor in memory of its own, with guards on both sides */
-  plug_tensor tensor;
-  int64_t sizes[DIMS], strides[DIMS];
-  uint64_t first, bytes; /* where its elements begin, and all there is */
-  unsigned char *before, *after;
-  bool is_result, is_written;
-};
+enum { GUARD = 256, PATTERN = 0xa5, MOST_TENSORS = 32 };
 
 /* The call being made. */
 static struct placed all[MOST_TENSORS];
 static uint32_t placed_count;
-static plug_tensor lists[MOST_ARGS][MOST_ITEMS];
-static plug_value args[MOST_ARGS], results[MOST_RESULTS];
-static struct placed *result_places[MOST_RESULTS];
-static uint64_t sequence, draws_made;
-static bool allocates; /* results, when the kernel shapes them */
-static char what[256]; /* is called, for messages */
+plug_tensor lists[MOST_ARGS][MOST_ITEMS];
+static plug_tensor result_lists[MOST_RESULTS][MOST_LISTED];
+plug_value args[MOST_ARGS], results[MOST_RESULTS];
+struct placed *result_places[MOST_RESULTS];
+static uint64_t draws_made;
+uint64_t sequence;
+bool allocates;
+char what[256];
+struct shaped *shaping;
+static const struct schema *calling;
 
 /* ---- memory ---- */
 
@@ -79,8 +75,8 @@ static int64_t lay_out(struct placed *placed, int32_t ndim, enum layout layout) 
   return last + 1;
 }
 
-static struct placed *place(plug_dtype dtype, int32_t ndim, const int64_t *sizes,
-                            enum layout layout, int32_t on) {
+struct placed *place(plug_dtype dtype, int32_t ndim, const int64_t *sizes,
+                     enum layout layout, int32_t on) {
   struct placed *placed = &all[placed_count];
   if (placed_count++ == MOST_TENSORS) fail("%s has too many tensors", what);
   memset(placed, 0, sizeof *placed);
@@ -117,14 +113,14 @@ static int64_t elements_in(const struct placed *placed) {
   return count;
 }
 
-static void put_values(struct placed *placed, const struct array *array) {
+void put_values(struct placed *placed, const struct array *array) {
   for (int64_t i = 0; i < count_of(array); i++) {
     store_number(placed->tensor.dtype, placed->before + place_of(placed, i),
                  array->at[i]);
   }
 }
 
-static void release_all(void) {
+void release_all(void) {
   for (uint32_t i = 0; i < placed_count; i++) {
     struct placed *placed = &all[i];
     if (placed->tensor.mem.device == PLUG_HOST) {
@@ -138,11 +134,42 @@ static void release_all(void) {
   placed_count = 0;
 }
 
-/* ---- what the host does for a kernel ---- */
+/* ---- results, and what the host does for a kernel ---- */
 
 plug_status kernel_scratch(const plug_call *call, uint64_t bytes, plug_mem *mem) {
   *mem = (plug_mem){allocate_at(call->device, bytes ? bytes : 1), 0, call->device, 0};
   return PLUG_OK;
+}
+
+void add_result(uint32_t index, struct placed *placed, bool is_list) {
+  placed->is_result = true;
+  placed->tensor.flags = PLUG_TENSOR_WRITTEN;
+  result_places[index] = placed;
+  const uint32_t count = is_list ? results[index].count : 0;
+  expect(count < MOST_LISTED, "%s gives more tensors than plug-check keeps", what);
+  result_lists[index][count] = placed->tensor;
+  results[index] = (plug_value){.tag = is_list ? PLUG_VALUE_TENSORS : PLUG_VALUE_TENSOR,
+                                .count = count + 1,
+                                .as.tensors = result_lists[index]};
+}
+
+/* A list of numbers, in host memory; false for what is none. */
+static bool add_numbers(uint32_t index, const struct placed *placed) {
+  const plug_dtype dtype = placed->tensor.dtype;
+  const char *type = calling->results[index].type;
+  const plug_dtype wanted = strncmp(type, "float", 5) == 0  ? PLUG_F64
+                            : strncmp(type, "bool", 4) == 0 ? PLUG_BOOL
+                                                            : PLUG_I64;
+  if (placed->tensor.ndim != 1 || dtype != wanted || results[index].tag != PLUG_NONE)
+    return false;
+  results[index] = (plug_value){
+      .tag = dtype == PLUG_I64   ? PLUG_VALUE_INTS
+             : dtype == PLUG_F64 ? PLUG_VALUE_FLOATS
+                                 : PLUG_VALUE_BOOLS,
+      .count = (uint32_t)placed->sizes[0],
+      .as.ints =
+          (const int64_t *)((const char *)placed->tensor.mem.base + placed->first)};
+  return true;
 }
 
 plug_status kernel_output(const plug_call *call, uint32_t index, plug_dtype dtype,
@@ -150,14 +177,36 @@ plug_status kernel_output(const plug_call *call, uint32_t index, plug_dtype dtyp
   expect(index < call->result_count && ndim >= 0 && ndim <= DIMS,
          "%s shapes result %u as one of %d dimensions", what, index, ndim);
   (void)strides; /* what is asked for is read as any other result is */
-  struct placed *placed =
-      place(dtype, ndim, sizes, BY_ROWS, allocates ? call->device : PLUG_HOST);
-  placed->is_result = true;
+  for (int32_t d = 0; d < ndim; d++) {
+    if (sizes[d] >= 0) continue;
+    note_error("host->output was called with a negative size");
+    return PLUG_INVALID;
+  }
+  if (shaping) {
+    struct shaped *shaped = &shaping[index];
+    expect(shaped->count < MOST_LISTED, "%s gives more tensors than plug-check keeps",
+           what);
+    struct look_of *look = &shaped->looks[shaped->count++];
+    *look = (struct look_of){.dtype = dtype, .ndim = ndim};
+    memcpy(look->sizes, sizes, (size_t)ndim * sizeof *sizes);
+    return PLUG_OK;
+  }
+  const char *type =
+      calling && index < calling->result_count ? calling->results[index].type : "";
+  const bool is_list = strncmp(type, "Tensor[", 7) == 0;
+  const bool is_numbers = strchr(type, '[') && !is_list;
+  struct placed *placed = place(dtype, ndim, sizes, BY_ROWS,
+                                allocates && !is_numbers ? call->device : PLUG_HOST);
   write_at(&placed->tensor, placed->before, placed->bytes);
-  placed->tensor.flags = PLUG_TENSOR_WRITTEN;
-  result_places[index] = placed;
-  call->results[index] =
-      (plug_value){.tag = PLUG_VALUE_TENSOR, .count = 1, .as.tensors = &placed->tensor};
+  if (is_numbers) {
+    placed->is_result = true;
+    if (!add_numbers(index, placed)) {
+      note_error("a list of numbers has one dimension and the dtype of its type, once");
+      return PLUG_INVALID;
+    }
+  } else {
+    add_result(index, placed, is_list);
+  }
   return PLUG_OK;
 }
 
@@ -310,8 +359,9 @@ static void place_results(const plug_kernel *kernel, const struct example *examp
   }
 }
 
-static plug_call start_call(const plug_kernel *kernel, const struct schema *schema,
-                            const char *operator_schema, int32_t on) {
+plug_call start_call(const plug_kernel *kernel, const struct schema *schema,
+                     const char *operator_schema, int32_t on) {
+  calling = schema;
   for (uint32_t i = 0; i < placed_count; i++)
     write_at(&all[i].tensor, all[i].before, all[i].bytes);
   return (plug_call){.size = sizeof(plug_call),
@@ -381,7 +431,7 @@ static void expect_values(uint32_t index, const struct array *want) {
   }
 }
 
-static void look_at(plug_status status, const struct example *example, enum look look) {
+void look_at(plug_status status, const struct example *example, enum look look) {
   read_all();
   for (uint32_t i = 0; i < placed_count; i++) {
     const bool may_change = all[i].is_result || all[i].is_written;
@@ -472,129 +522,4 @@ bool prepare_for(const plug_kernel *kernel, const struct operation *operation,
   }
   release_all();
   return status == PLUG_OK;
-}
-
-/* ---- operators of the plugin's own ---- */
-
-/* A dtype that the kernel takes. */
-static plug_dtype dtype_for(const plug_kernel *kernel) {
-  const uint32_t count = kernel->dtypes ? kernel->dtype_count : 0;
-  plug_dtype chosen = count ? kernel->dtypes[0] : PLUG_F32;
-  for (uint32_t i = 0; i < count; i++) {
-    if (kernel->dtypes[i] == PLUG_F32) return PLUG_F32;
-    if (!plug_is_plain(chosen)) chosen = kernel->dtypes[i];
-  }
-  return chosen;
-}
-
-/* A value of the parameter's type; the reason why there is none, or NULL. Integers are
-** indices of any of the dimensions, too. */
-static const char *invent(const struct parameter *parameter, uint32_t index, int32_t on,
-                          plug_dtype dtype) {
-  static const struct array reals = {2, {2, 3}, {1, -2, 3, -0.5, 0.25, 2}};
-  static const struct array integers = {2, {2, 3}, {0, 1, 1, 0, 1, 0}};
-  const struct array *small = plug_is_integral(dtype) ? &integers : &reals;
-  if (take_default(parameter, &args[index])) return NULL;
-  if (strcmp(parameter->type, "Tensor") == 0) {
-    struct placed *placed = place(dtype, small->ndim, small->sizes, BY_ROWS, on);
-    put_values(placed, small);
-    placed->is_written = parameter->is_written;
-    if (placed->is_written) placed->tensor.flags = PLUG_TENSOR_WRITTEN;
-    lists[index][0] = placed->tensor;
-    args[index] =
-        (plug_value){.tag = PLUG_VALUE_TENSOR, .count = 1, .as.tensors = lists[index]};
-  } else if (strcmp(parameter->type, "float") == 0 ||
-             strcmp(parameter->type, "Scalar") == 0) {
-    args[index] = (plug_value){.tag = PLUG_VALUE_FLOAT, .as.f = 1.5};
-  } else if (strcmp(parameter->type, "int") == 0 ||
-             strcmp(parameter->type, "SymInt") == 0) {
-    args[index] = (plug_value){.tag = PLUG_VALUE_INT, .as.i = 1};
-  } else if (strcmp(parameter->type, "bool") == 0) {
-    args[index] = (plug_value){.tag = PLUG_VALUE_BOOL};
-  } else {
-    return "an argument is a list or a text";
-  }
-  return NULL;
-}
-
-/* The argument that a word of `shapes` names. */
-static const plug_tensor *named_tensor(const struct schema *schema, const char *word,
-                                       size_t length) {
-  for (uint32_t i = 0; i < schema->arg_count; i++) {
-    const char *name = schema->args[i].name;
-    const bool is_it = strlen(name) == length && strncmp(name, word, length) == 0;
-    if (is_it && args[i].tag == PLUG_VALUE_TENSOR) return args[i].as.tensors;
-  }
-  return NULL;
-}
-
-/* A result that is an argument. */
-static bool take_alias(const struct schema *schema, uint32_t index) {
-  for (uint32_t i = 0; schema->results[index].alias && i < schema->arg_count; i++) {
-    if (schema->args[i].alias != schema->results[index].alias) continue;
-    results[index] = args[i];
-    return true;
-  }
-  return false;
-}
-
-/* Results that look like arguments: "x", or "x; y". */
-static const char *place_named(const plug_kernel *kernel, const struct schema *schema,
-                               int32_t on) {
-  const char *text = kernel->shapes ? kernel->shapes : "";
-  for (uint32_t i = 0; i < schema->result_count; i++) {
-    if (take_alias(schema, i)) continue;
-    const char *word = text + strspn(text, " ");
-    const size_t length = strcspn(word, " ;");
-    const size_t rest = length + strspn(word + length, " ");
-    const bool is_name = strchr(";", word[rest]) != NULL; /* or the end */
-    const plug_tensor *like = is_name ? named_tensor(schema, word, length) : NULL;
-    if (!like) return "its shapes are expressions, which plug-check does not evaluate";
-    struct placed *placed = place(like->dtype, like->ndim, like->sizes, BY_ROWS, on);
-    placed->is_result = true;
-    placed->tensor.flags = PLUG_TENSOR_WRITTEN;
-    result_places[i] = placed;
-    results[i] =
-        (plug_value){.tag = PLUG_VALUE_TENSOR, .count = 1, .as.tensors = &placed->tensor};
-    text = word + rest + (word[rest] == ';');
-  }
-  return NULL;
-}
-
-/* Why results of such types cannot be given, or NULL. */
-static const char *refuse_results(const struct schema *schema) {
-  for (uint32_t i = 0; i < schema->result_count; i++) {
-    const struct parameter *result = &schema->results[i];
-    if (!result->alias && strcmp(result->type, "Tensor") != 0)
-      return "a result is no tensor";
-  }
-  return NULL;
-}
-
-const char *call_own(const plug_kernel *kernel, const struct schema *schema,
-                     int32_t on_device) {
-  const char *reason = refuse_results(schema);
-  snprintf(what, sizeof what, "%s%s", schema->name,
-           on_device == PLUG_HOST ? " of CPU tensors" : "");
-  doing(what);
-  memset(results, 0, sizeof results);
-  memset(result_places, 0, sizeof result_places);
-  allocates = true;
-  for (uint32_t i = 0; i < schema->arg_count && !reason; i++)
-    reason = invent(&schema->args[i], i, on_device, dtype_for(kernel));
-  if (!reason && kernel->shape && !kernel->shapes) reason = "its shapes are a function";
-  if (!reason && !(kernel->accepts & PLUG_SHAPES_OUTPUT))
-    reason = place_named(kernel, schema, on_device);
-  if (!reason) {
-    plug_call call = start_call(kernel, schema, kernel->schema, on_device);
-    call.sequence = ++sequence;
-    doing(what);
-    const plug_status status = kernel->fn(&call);
-    well_formed(status, what);
-    look_at(status, NULL, LOOK_AT_BOUNDS);
-    look_at(status, NULL, LOOK_AT_ARGUMENTS);
-    look_at(status, NULL, LOOK_AT_DECLINING);
-  }
-  release_all();
-  return reason;
 }

@@ -71,8 +71,8 @@ void doing(const char *what);
 void ok(plug_status status, const char *call);
 /* The call was refused as the header says: unsupported, or invalid with a sentence. */
 void refused(plug_status status, const char *call);
-/* A status that exists, and a sentence if it is an error. */
-void well_formed(plug_status status, const char *call);
+/* A status that exists, and a sentence if it is an error; gives the sentence, or NULL. */
+const char *well_formed(plug_status status, const char *call);
 
 /* ---- Doing (tools.c). ---- */
 

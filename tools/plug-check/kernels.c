@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "own.h"
+
 void need_kernels(void) {
   if (!module.kernels) absent("no kernels: the CPU does every operator");
   const char *wrong = adopt_kernels();
@@ -438,60 +440,6 @@ static void random_numbers(void) {
   if (judged == 0) absent("no kernel for uniform_ or normal_");
 }
 
-/* ---- operators of the plugin's own ---- */
-
-/* Which were not tried, and why. */
-struct untried {
-  char words[3600];
-  size_t length;
-  int more; /* for which there is no room */
-};
-
-static void add_untried(struct untried *untried, const char *name, const char *reason) {
-  char *end = untried->words + untried->length;
-  const size_t room = sizeof untried->words - untried->length;
-  const int length =
-      snprintf(end, room, "%s%s: %s", untried->length ? "; " : "", name, reason);
-  if (length >= 0 && (size_t)length < room) {
-    untried->length += (size_t)length;
-  } else {
-    *end = '\0';
-    untried->more++;
-  }
-}
-
-static const char *call_everywhere(const plug_kernel *kernel,
-                                   const struct schema *schema) {
-  const char *reason = kernel->prepare ? "it prepares" : NULL;
-  if (!reason && module.runtime) reason = call_own(kernel, schema, device);
-  if (!reason && (kernel->accepts & PLUG_ACCEPTS_HOST))
-    reason = call_own(kernel, schema, PLUG_HOST);
-  return reason;
-}
-
-static void own(void) {
-  static struct untried untried;
-  static char words[sizeof untried.words + 64];
-  char others[32] = "";
-  int called = 0;
-  need_kernels();
-  for (uint32_t i = 0; i < kernel_count; i++) {
-    struct schema schema;
-    const plug_kernel *kernel = &kernels[i];
-    if (!kernel->schema || !is_own(kernel) || parse_schema(kernel->schema, &schema))
-      continue;
-    const char *reason = call_everywhere(kernel, &schema);
-    called += reason == NULL;
-    if (reason) add_untried(&untried, schema.name, reason);
-  }
-  if (untried.length == 0 && called == 0) absent("no operators of the plugin's own");
-  if (untried.length == 0) return;
-  if (untried.more > 0) snprintf(others, sizeof others, "; and %d more", untried.more);
-  snprintf(words, sizeof words, "not tried: %s%s", untried.words, others);
-  if (called == 0) absent(words);
-  remark("%s", words);
-}
-
 const struct check kernel_checks[] = {
     {.name = "kernel-tables",
      .promise = "every kernel has a schema, known bits and what belongs to them",
@@ -543,6 +491,6 @@ const struct check kernel_checks[] = {
      .run = random_numbers},
     {.name = "kernel-own",
      .promise = "operators of the plugin's own stay within their tensors",
-     .run = own},
+     .run = try_own_operators},
     {0},
 };

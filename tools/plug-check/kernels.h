@@ -101,11 +101,6 @@ bool call_with(const plug_kernel *kernel, const struct operation *operation,
 bool prepare_for(const plug_kernel *kernel, const struct operation *operation,
                  const struct schema *schema, const struct example *example,
                  void **state);
-/* Calls an operator of the plugin's own with arguments that its schema allows. The
-** reason why it cannot, or NULL. */
-const char *call_own(const plug_kernel *kernel, const struct schema *schema,
-                     int32_t on_device);
-
 /* The default of an argument of which an example says nothing; false if it has none. */
 bool take_default(const struct parameter *parameter, plug_value *value);
 const struct input *find_input(const struct example *example, const char *name);

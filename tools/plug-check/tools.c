@@ -62,13 +62,14 @@ void doing(const char *what) {
   snprintf(verdict->doing, sizeof verdict->doing, "%s", what);
 }
 
-void well_formed(plug_status status, const char *call) {
+const char *well_formed(plug_status status, const char *call) {
   const char *said = take_error();
   bool known = (status >= PLUG_OK && status <= PLUG_UNSUPPORTED) ||
                (status >= PLUG_INVALID && status <= PLUG_INTERNAL);
   expect(known, "%s returned the unknown status %d", call, status);
   expect(status < PLUG_INVALID || said, "%s failed (%s) without calling set_error", call,
          status_text(status));
+  return said;
 }
 
 void ok(plug_status status, const char *call) {

@@ -39,10 +39,13 @@ const char* status_text(plug_status status) {
 
 /* ---- the host ---- */
 
-static void set_error(const plug_host* host, const char* message) {
-  (void)host;
+void note_error(const char* message) {
   has_error = message != NULL && *message != '\0';
   snprintf(last_error, sizeof last_error, "%s", message ? message : "");
+}
+static void set_error(const plug_host* host, const char* message) {
+  (void)host;
+  note_error(message);
 }
 
 static void log_line(const plug_host* host, int32_t level, const char* message) {

@@ -28,6 +28,8 @@ const char* adopt_kernels(void);
 /* What the plugin told set_error since this was last called, or NULL; of the calling
 ** thread. */
 const char* take_error(void);
+/* The same for what the host has to say of a call that it refuses. */
+void note_error(const char* message);
 
 const char* status_text(plug_status status);
 

@@ -166,7 +166,7 @@ void find_slots(const std::int64_t* starts, std::int64_t sequences, std::int64_t
 
 int64_t xcpu_paged_attention_scratch(const xcpu_paged_attention_args* args) {
   const xcpu::Kernels* kernels = xcpu::kernels();
-  if (kernels == nullptr || !xcpu::fault_of_paged(*args).empty()) return 0;
+  if (kernels == nullptr || !xcpu::fault_of_cache(args->cache, "cache.").empty()) return 0;
   const xcpu::Attention call = xcpu::call_of(*args);
   return args->threads * xcpu::AttentionSchedule(call, kernels->attention[args->cache.kind]).thread_bytes();
 }

@@ -14,7 +14,8 @@
 namespace xcpu {
 namespace {
 
-constexpr std::int64_t kAlone = 16384;  // elements for which a team costs more than it gains
+constexpr std::int64_t kElementBytes[] = {4, 2, 1};  // by xcpu_cache_kind
+constexpr std::int64_t kAlone = 16384;               // elements for which a team costs more than it gains
 
 std::string fault_of_call(const xcpu_cache_args& args) {
   const std::int64_t heads = args.cache.kv_heads;
@@ -65,7 +66,7 @@ Element element_of(const Place& place, xcpu_cache_kind kind, std::int64_t dim, s
     return {from_bf16(read<std::uint16_t>(place.keys + key_at(place, i, 2))),
             from_bf16(read<std::uint16_t>(place.values + value_at(place, i, 2, dim)))};
   }
-  constexpr std::int64_t kScales = kTileTokens * 4;
+  constexpr std::int64_t kScales = std::int64_t{kTileTokens} * 4;
   const int key = place.keys[kScales + key_at(place, i, 1)] - 128;
   const auto value = static_cast<std::int8_t>(place.values[kScales + value_at(place, i, 1, dim)]);
   return {static_cast<float>(key) * read<float>(place.keys + place.token * 4),
@@ -123,7 +124,7 @@ std::string fault_of_slots(const xcpu_cache& cache, const std::int64_t* slots, s
 TileShape tile_shape_of(xcpu_cache_kind kind, std::int64_t head_dim) {
   const std::int64_t dim = (head_dim + 15) / 16 * 16;
   const std::int64_t scales = kind == XCPU_CACHE_INT8 ? kTileTokens * 4 : 0;
-  const std::int64_t element = kind == XCPU_CACHE_F32 ? 4 : kind == XCPU_CACHE_BF16 ? 2 : 1;
+  const std::int64_t element = kElementBytes[kind];
   const std::int64_t part = scales + kTileTokens * dim * element;
   return {head_dim, dim, part, 2 * part};
 }
@@ -142,7 +143,7 @@ Tiles tiles_of(const xcpu_cache& cache) {
 const char* xcpu_cache_sizes(const xcpu_cache* cache, int64_t sizes[4]) {
   const std::string fault = xcpu::fault_of_cache(*cache, "cache.");
   if (!fault.empty()) return xcpu::refuse(fault);
-  const std::int64_t element = cache->kind == XCPU_CACHE_F32 ? 4 : cache->kind == XCPU_CACHE_BF16 ? 2 : 1;
+  const std::int64_t element = xcpu::kElementBytes[cache->kind];
   const std::int64_t bytes = xcpu::tile_shape_of(cache->kind, cache->head_dim).tile_bytes;
   sizes[0] = cache->pages;
   sizes[1] = cache->kv_heads;

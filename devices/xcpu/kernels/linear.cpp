@@ -72,7 +72,10 @@ const char* xcpu_linear(const xcpu_linear_args* args, void* scratch, const xcpu_
 
 int64_t xcpu_mlp_scratch(const xcpu_mlp_args* args) {
   const xcpu::Kernels* kernels = xcpu::kernels();
-  if (kernels == nullptr || !xcpu::fault_of_mlp(*args).empty()) return 0;
+  if (kernels == nullptr) return 0;
+  for (const xcpu_packed& weight : {args->up.weight, args->down.weight}) {
+    if (!xcpu::fault_of(weight, "weight").empty()) return 0;
+  }
   return xcpu::Mlp(*kernels, *args, nullptr).scratch_bytes();
 }
 

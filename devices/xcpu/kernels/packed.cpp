@@ -93,11 +93,11 @@ const char* xcpu_packed_read(xcpu_kind kind, const int64_t sizes[3], xcpu_packed
     read.k = sizes[1] * read.group;
   } else {
     read.pair = static_cast<std::int32_t>(sizes[1] - 1);
-    read.k = kind == XCPU_W_F32    ? last
-             : kind == XCPU_W_BF16 ? last - 2 * (last % 2)
-                                   : last - 8 - 2 * (last % 4);
+    read.k = last;
+    if (kind == XCPU_W_BF16) read.k = last - 2 * (last % 2);
+    if (kind == XCPU_W_INT8) read.k = last - 8 - 2 * (last % 4);
   }
-  std::int64_t expected[3];
+  std::int64_t expected[3] = {};
   if (xcpu_packed_sizes(&read, expected) != nullptr || expected[1] != sizes[1] || expected[2] != last) {
     return refuse("sizes [" + xcpu::text(sizes[0]) + ", " + xcpu::text(sizes[1]) + ", " + xcpu::text(last) +
                   "] are those of no packed weight of kind " + xcpu::text(kind));

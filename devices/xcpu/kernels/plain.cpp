@@ -30,9 +30,10 @@ std::string fault_of_indices(const xcpu_bag_args& args) {
              ", less than the one before it, " + std::to_string(args.starts[bag]);
     }
   }
-  const std::int64_t end = args.bags > 0 ? args.starts[args.bags] : 0;
-  if (args.indices == nullptr && end > 0) return "indices is NULL";
-  for (std::int64_t i = args.bags > 0 ? args.starts[0] : 0; i < end; ++i) {
+  if (args.bags < 1) return "";
+  const std::int64_t begin = args.starts[0], end = args.starts[args.bags];
+  if (args.indices == nullptr && end > begin) return "indices is NULL";
+  for (std::int64_t i = begin; i < end; ++i) {
     if (args.indices[i] >= 0 && args.indices[i] < args.table_rows) continue;
     return "indices[" + std::to_string(i) + "] is " + std::to_string(args.indices[i]) + "; the table has " +
            std::to_string(args.table_rows) + " rows";

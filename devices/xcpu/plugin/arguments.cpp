@@ -22,8 +22,6 @@ const char* name_of(plug_dtype dtype) {
   return "of another dtype";
 }
 
-void* address_of(const plug::Tensor& tensor) { return plug_address(&tensor.raw().mem); }
-
 void run_on_host(void* /*context*/, void (*fn)(void*, std::int32_t, std::int32_t), void* argument) {
   plug::host->team(plug::host, fn, argument);
 }
@@ -50,6 +48,8 @@ void refuse(const std::string& why) { throw plug::Failure(PLUG_INVALID, why); }
 void check(const char* fault) {
   if (fault != nullptr) refuse(fault);
 }
+
+void* address_of(const plug::Tensor& tensor) { return plug_address(&tensor.raw().mem); }
 
 const xcpu_team* team() {
   static constexpr xcpu_team kTeam = {nullptr, run_on_host};
@@ -136,7 +136,7 @@ void* copy_contiguous(const plug::Call& call, const plug::Tensor& tensor) {
   return scratch.data();
 }
 
-Rows rows_of(const plug::Call& call, const plug::Tensor& tensor, const char* name) {
+Rows shape_of_rows(const plug::Tensor& tensor, const char* name) {
   Rows found{};
   found.rows.dtype = dtype_of(tensor, name);
   if (tensor.ndim() < 1) refuse(std::string(name) + " is a number; it has at least one dimension");
@@ -147,16 +147,33 @@ Rows rows_of(const plug::Call& call, const plug::Tensor& tensor, const char* nam
   if (tensor.numel() == 0) return found;
   const auto stride = common_stride(tensor, tensor.ndim() - 1);
   const bool is_dense = found.columns == 1 || tensor.stride(-1) == 1;
-  if (is_dense && stride && (found.count == 1 || *stride >= found.columns)) {
-    found.rows.data = address_of(tensor);
-    if (found.count > 1) found.rows.stride = *stride;
-  } else {
-    found.rows.data = copy_contiguous(call, tensor);
-  }
+  found.is_copied = !is_dense || !stride || (found.count > 1 && *stride < found.columns);
+  if (!found.is_copied && found.count > 1) found.rows.stride = *stride;
   return found;
 }
 
-xcpu_rows rows_of(const plug::Call& call, const std::optional<plug::Tensor>& tensor, const char* name) {
+Rows shape_of_rows(const OptionalTensor& tensor, const char* name) {
+  return tensor ? shape_of_rows(*tensor, name) : Rows{};
+}
+
+xcpu_rows place_rows(const plug::Call& call, const plug::Tensor& tensor, const Rows& shape) {
+  xcpu_rows rows = shape.rows;
+  if (shape.count * shape.columns == 0) return rows;
+  rows.data = shape.is_copied ? copy_contiguous(call, tensor) : address_of(tensor);
+  return rows;
+}
+
+xcpu_rows place_rows(const plug::Call& call, const OptionalTensor& tensor, const Rows& shape) {
+  return tensor ? place_rows(call, *tensor, shape) : xcpu_rows{};
+}
+
+Rows rows_of(const plug::Call& call, const plug::Tensor& tensor, const char* name) {
+  Rows found = shape_of_rows(tensor, name);
+  found.rows = place_rows(call, tensor, found);
+  return found;
+}
+
+xcpu_rows rows_of(const plug::Call& call, const OptionalTensor& tensor, const char* name) {
   return tensor ? rows_of(call, *tensor, name).rows : xcpu_rows{};
 }
 

@@ -13,6 +13,9 @@
 
 namespace xcpu::plugin {
 
+using OptionalTensor = std::optional<plug::Tensor>;
+using OptionalOut = std::optional<plug::Out>;
+
 // Throws what the operator raises.
 [[noreturn]] void refuse(const std::string& why);
 
@@ -44,9 +47,16 @@ struct Rows {
   xcpu_rows rows;
   std::int64_t count;
   std::int64_t columns;
+  bool is_copied;
 };
 Rows rows_of(const plug::Call& call, const plug::Tensor& tensor, const char* name);
-xcpu_rows rows_of(const plug::Call& call, const std::optional<plug::Tensor>& tensor, const char* name);
+xcpu_rows rows_of(const plug::Call& call, const OptionalTensor& tensor, const char* name);
+
+// The same in two steps: what holds for all calls that look alike, without an address, and what a call has.
+Rows shape_of_rows(const plug::Tensor& tensor, const char* name);
+Rows shape_of_rows(const OptionalTensor& tensor, const char* name);
+xcpu_rows place_rows(const plug::Call& call, const plug::Tensor& tensor, const Rows& shape);
+xcpu_rows place_rows(const plug::Call& call, const OptionalTensor& tensor, const Rows& shape);
 
 // cos and sin of rotary embedding: a row for each position, of at most half of head_dim.
 void expect_table(const plug::Tensor& cos, const plug::Tensor& sin, std::int64_t head_dim);
@@ -56,6 +66,9 @@ xcpu_matrix matrix_of(const plug::Tensor& tensor, const char* name);
 
 // A weight that xcpu::pack has made.
 xcpu_packed packed_of(const plug::Tensor& tensor, const char* name);
+
+// Where the first element lies.
+void* address_of(const plug::Tensor& tensor);
 
 // The place of a word in a list of them.
 std::int32_t word_of(std::string_view word, const char* name, std::initializer_list<const char*> words);

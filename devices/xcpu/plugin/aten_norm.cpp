@@ -92,7 +92,7 @@ xcpu_norm_backward_args backward_args(xcpu_norm_form form, const plug::Tensor& g
 bool is_double(const plug::Tensor& tensor) { return tensor.dtype() == PLUG_F64; }
 
 void fill(const plug::Out& tensor, double value) {
-  const std::int64_t bytes = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(tensor.dtype()));
+  const auto bytes = static_cast<std::int64_t>(PLUG_DTYPE_BYTES(tensor.dtype()));
   auto* const begin = static_cast<char*>(plug_address(&tensor.raw().mem));
   for (std::int64_t i = 0; i < tensor.numel(); ++i) plug_store(begin + i * bytes, tensor.dtype(), value);
 }

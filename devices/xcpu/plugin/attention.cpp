@@ -10,8 +10,6 @@
 namespace xcpu::plugin {
 namespace {
 
-using OptionalTensor = std::optional<plug::Tensor>;
-
 // A number for each query head, or NULL.
 const float* per_head(const plug::Call& call, const OptionalTensor& tensor, const char* name,
                       std::int64_t heads) {
@@ -111,37 +109,49 @@ void attention(plug::Call& call, plug::Tensor q, plug::Tensor k, plug::Tensor v,
   check(xcpu_attention(&args, scratch.data(), team()));
 }
 
-void paged_attention(plug::Call& call, plug::Tensor q, plug::Tensor cache, plug::Tensor lengths,
-                     plug::Tensor block_table, OptionalTensor q_starts, bool causal,
+PagedPlan plan_paged_attention(plug::Call& /*call*/, plug::Tensor q, plug::Tensor cache, plug::Tensor lengths,
+                               plug::Tensor block_table, OptionalTensor q_starts, bool /*causal*/,
+                               std::optional<double> /*scale*/, std::int64_t /*window*/, double /*softcap*/,
+                               OptionalTensor /*alibi*/, OptionalTensor /*sinks*/, plug::Out out) {
+  PagedPlan plan{};
+  xcpu_paged_attention_args& args = plan.args;
+  plan.q = shape_of_heads(q, "q");
+  plan.out = shape_of_heads(out, "q");
+  args.cache = cache_of(cache, plan.q.head_dim);
+  args.cache.data = nullptr;
+  expect_groups(q, plan.q, args.cache.kv_heads, "cache");
+  args.sequences = q_starts ? q_starts->numel() - 1 : plan.q.tokens;
+  expect_sizes(lengths, "lengths", {args.sequences});
+  expect_sizes(block_table, "block_table", {args.sequences, -1});
+  args.block_table_stride = block_table.size(1);
+  args.q_heads = head_count(plan.q);
+  args.threads = most_threads();
+  plan.scratch_bytes = xcpu_paged_attention_scratch(&args);
+  return plan;
+}
+
+void paged_attention(plug::Call& call, const PagedPlan& plan, plug::Tensor q, plug::Tensor cache,
+                     plug::Tensor lengths, plug::Tensor block_table, OptionalTensor q_starts, bool causal,
                      std::optional<double> scale, std::int64_t window, double softcap, OptionalTensor alibi,
                      OptionalTensor sinks, plug::Out out) {
-  const Heads queries = heads_of(call, q, "q");
-  xcpu_paged_attention_args args{};
-  args.cache = cache_of(cache, queries.head_dim);
-  expect_groups(q, queries, args.cache.kv_heads, "cache");
-  const Starts starts = q_starts ? starts_of(call, *q_starts, "q_starts", queries.tokens)
-                                 : even_starts(call, queries.tokens, 1);
-  expect_sizes(lengths, "lengths", {starts.sequences});
-  expect_sizes(block_table, "block_table", {starts.sequences, -1});
-  args.scores = scores_of(call, causal, scale, window, softcap, alibi, sinks, queries.count);
-  args.sequences = starts.sequences;
-  args.q_starts = starts.data;
+  xcpu_paged_attention_args args = plan.args;
+  args.q_starts = q_starts ? starts_of(call, *q_starts, "q_starts", plan.q.tokens).data
+                           : even_starts(call, plan.q.tokens, 1).data;
+  args.scores = scores_of(call, causal, scale, window, softcap, alibi, sinks, plan.q.count);
+  args.cache.data = address_of(cache);
   args.lengths = integers_of(call, lengths, "lengths");
   args.block_table = integers_of(call, block_table, "block_table");
-  args.block_table_stride = block_table.size(1);
   // As far as a row of the table reaches, no further.
-  const std::int64_t most = block_table.size(1) * args.cache.page_tokens;
-  for (std::int64_t i = 0; i < starts.sequences; ++i) {
+  const std::int64_t most = args.block_table_stride * args.cache.page_tokens;
+  for (std::int64_t i = 0; i < args.sequences; ++i) {
     if (args.lengths[i] <= most) continue;
     refuse("lengths has " + std::to_string(args.lengths[i]) + ", and a row of block_table is of " +
            std::to_string(most) + " tokens");
   }
   if (out.numel() == 0) return;
-  args.q_heads = head_count(queries);
-  args.threads = most_threads();
-  args.q = queries.heads;
-  args.out = heads_of(call, out, "q").heads;
-  const plug::Scratch<char> scratch(call, xcpu_paged_attention_scratch(&args));
+  args.q = place_heads(call, q, plan.q);
+  args.out = place_heads(call, out, plan.out);
+  const plug::Scratch<char> scratch(call, plan.scratch_bytes);
   check(xcpu_paged_attention(&args, scratch.data(), team()));
 }
 

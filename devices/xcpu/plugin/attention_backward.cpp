@@ -10,9 +10,14 @@
 namespace xcpu::plugin {
 namespace {
 
-void clear(const plug::Out& tensor) {
-  const auto bytes = static_cast<std::size_t>(tensor.numel()) * PLUG_DTYPE_BYTES(tensor.dtype());
-  if (bytes > 0) std::memset(plug_address(&tensor.raw().mem), 0, bytes);
+void clear(const OptionalOut& tensor) {
+  if (!tensor || tensor->numel() == 0) return;
+  const auto bytes = static_cast<std::size_t>(tensor->numel()) * PLUG_DTYPE_BYTES(tensor->dtype());
+  std::memset(plug_address(&tensor->raw().mem), 0, bytes);
+}
+
+xcpu_heads heads_of(const plug::Call& call, const OptionalOut& tensor, const char* name) {
+  return tensor ? plugin::heads_of(call, *tensor, name).heads : xcpu_heads{};
 }
 
 // A sink takes its part of every row, and its value is zero: what the row would gain goes against it.
@@ -46,14 +51,15 @@ void attention_backward(plug::Call& call, plug::Tensor grad, plug::Tensor q, plu
                         std::optional<plug::Tensor> q_starts, std::optional<plug::Tensor> k_starts,
                         bool causal, std::optional<double> scale, std::int64_t window, double softcap,
                         std::optional<plug::Tensor> alibi, std::optional<plug::Tensor> sinks,
-                        plug::Out grad_q, plug::Out grad_k, plug::Out grad_v, plug::Out grad_sinks) {
+                        plug::Bools /*wanted*/, OptionalOut grad_q, OptionalOut grad_k, OptionalOut grad_v,
+                        OptionalOut grad_sinks) {
   xcpu_attention_backward_args args{};
   args.forward =
       attention_args(call, q, k, v, q_starts, k_starts, causal, scale, window, softcap, alibi, sinks);
   expect_sizes(grad, "grad", q.sizes());
   clear(grad_sinks);
   if (q.numel() == 0 || k.numel() == 0) {
-    for (const plug::Out& result : {grad_q, grad_k, grad_v}) clear(result);
+    for (const OptionalOut& result : {grad_q, grad_k, grad_v}) clear(result);
     return;
   }
   const std::int64_t heads = args.forward.q_heads, dim = args.forward.head_dim, rows = q.numel() / dim;
@@ -64,13 +70,15 @@ void attention_backward(plug::Call& call, plug::Tensor grad, plug::Tensor q, plu
     const plug::Scratch<char> scratch(call, xcpu_attention_scratch(&args.forward));
     check(xcpu_attention(&args.forward, scratch.data(), team()));
   }
-  args.grad = heads_of(call, grad, "grad").heads;
-  args.grad_q = heads_of(call, grad_q, "q").heads;
-  args.grad_k = heads_of(call, grad_k, "k").heads;
-  args.grad_v = heads_of(call, grad_v, "v").heads;
-  const plug::Scratch<char> scratch(call, xcpu_attention_backward_scratch(&args));
-  check(xcpu_attention_backward(&args, scratch.data(), team()));
-  if (sinks) store_sinks(grad_sinks, args, out.data(), rows / heads);
+  args.grad = plugin::heads_of(call, grad, "grad").heads;
+  args.grad_q = heads_of(call, grad_q, "q");
+  args.grad_k = heads_of(call, grad_k, "k");
+  args.grad_v = heads_of(call, grad_v, "v");
+  if (grad_q || grad_k || grad_v) {
+    const plug::Scratch<char> scratch(call, xcpu_attention_backward_scratch(&args));
+    check(xcpu_attention_backward(&args, scratch.data(), team()));
+  }
+  if (sinks && grad_sinks) store_sinks(*grad_sinks, args, out.data(), rows / heads);
 }
 
 }  // namespace xcpu::plugin

@@ -24,7 +24,7 @@ const std::string& name_of_device() {
     std::string model = "CPU", line;
     for (std::ifstream file("/proc/cpuinfo"); std::getline(file, line);) {
       const std::size_t colon = line.find(": ");
-      if (line.rfind("model name", 0) != 0 || colon == std::string::npos) continue;
+      if (!line.starts_with("model name") || colon == std::string::npos) continue;
       model = line.substr(colon + 2);
       break;
     }

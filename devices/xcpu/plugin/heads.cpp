@@ -10,7 +10,7 @@
 
 namespace xcpu::plugin {
 
-Heads heads_of(const plug::Call& call, const plug::Tensor& tensor, const char* name) {
+Heads shape_of_heads(const plug::Tensor& tensor, const char* name) {
   Heads found{};
   found.heads.dtype = dtype_of(tensor, name);
   if (tensor.ndim() < 3) {
@@ -28,13 +28,22 @@ Heads heads_of(const plug::Call& call, const plug::Tensor& tensor, const char* n
   // Vectors that lie one in another are for nobody to read side by side.
   const bool is_apart = token_stride && (found.tokens == 1 || *token_stride >= found.head_dim) &&
                         (found.count == 1 || tensor.stride(-2) >= found.head_dim);
-  if (is_apart && (found.head_dim == 1 || tensor.stride(-1) == 1)) {
-    found.heads.data = plug_address(&tensor.raw().mem);
-    if (found.count > 1) found.heads.head_stride = tensor.stride(-2);
-    if (found.tokens > 1) found.heads.token_stride = *token_stride;
-  } else {
-    found.heads.data = copy_contiguous(call, tensor);
-  }
+  found.is_copied = !is_apart || (found.head_dim > 1 && tensor.stride(-1) != 1);
+  if (!found.is_copied && found.count > 1) found.heads.head_stride = tensor.stride(-2);
+  if (!found.is_copied && found.tokens > 1) found.heads.token_stride = *token_stride;
+  return found;
+}
+
+xcpu_heads place_heads(const plug::Call& call, const plug::Tensor& tensor, const Heads& shape) {
+  xcpu_heads heads = shape.heads;
+  if (shape.tokens * shape.count * shape.head_dim == 0) return heads;
+  heads.data = shape.is_copied ? copy_contiguous(call, tensor) : address_of(tensor);
+  return heads;
+}
+
+Heads heads_of(const plug::Call& call, const plug::Tensor& tensor, const char* name) {
+  Heads found = shape_of_heads(tensor, name);
+  found.heads = place_heads(call, tensor, found);
   return found;
 }
 

@@ -15,8 +15,13 @@ struct Heads {
   std::int64_t tokens;
   std::int64_t count;
   std::int64_t head_dim;
+  bool is_copied;
 };
 Heads heads_of(const plug::Call& call, const plug::Tensor& tensor, const char* name);
+
+// The same in two steps: what holds for all calls that look alike, without an address, and what a call has.
+Heads shape_of_heads(const plug::Tensor& tensor, const char* name);
+xcpu_heads place_heads(const plug::Call& call, const plug::Tensor& tensor, const Heads& shape);
 
 // The elements of a tensor of int64.
 const std::int64_t* integers_of(const plug::Call& call, const plug::Tensor& tensor, const char* name);

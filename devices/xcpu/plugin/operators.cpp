@@ -44,34 +44,36 @@ constexpr plug::Kernel kList[] = {
     plug::kernel<&pack_pair>(kPackPair, kOwn).with_shape(shape_of_pack_pair),
     plug::kernel<&unpack>(kUnpack, kOwn).with_shape(shape_of_unpack),
 
-    plug::kernel<&linear>(kLinear, kOwn)
+    plug::kernel<&linear, &plan_linear>(kLinear, kOwn)
         .with_shapes("[x[:-1], weight.0] dtype|x")
         .with_gradient(kLinearGradient),
     plug::kernel<&linear_grad>(kLinearGrad, kOwn).with_shapes("grad"),
-    plug::kernel<&gate_up>(kGateUp, kOwn).with_shapes("[x[:-1], weight.0] dtype|x"),
-    plug::kernel<&mlp>(kMlp, kOwn).with_shapes("[x[:-1], down.0] dtype|x"),
+    plug::kernel<&gate_up, &plan_gate_up>(kGateUp, kOwn).with_shapes("[x[:-1], weight.0] dtype|x"),
+    plug::kernel<&mlp, &plan_mlp>(kMlp, kOwn).with_shapes("[x[:-1], down.0] dtype|x"),
 
-    plug::kernel<&rms_norm>(kRmsNorm, kOwn)
+    plug::kernel<&rms_norm, &plan_rms_norm>(kRmsNorm, kOwn)
         .with_shapes("x")
-        .with_gradient("x, weight: xcpu::rms_norm_backward(grad, x, weight, eps, plus_one)"),
-    plug::kernel<&layer_norm>(kLayerNorm, kOwn)
+        .with_gradient("x, weight: xcpu::rms_norm_backward(grad, x, weight, eps, plus_one, wanted)"),
+    plug::kernel<&layer_norm, &plan_layer_norm>(kLayerNorm, kOwn)
         .with_shapes("x")
-        .with_gradient("x, weight, bias: xcpu::layer_norm_backward(grad, x, weight, bias, eps)"),
-    plug::kernel<&add_rms_norm>(kAddRmsNorm, kOwn)
+        .with_gradient("x, weight, bias: xcpu::layer_norm_backward(grad, x, weight, bias, eps, wanted)"),
+    plug::kernel<&add_rms_norm, &plan_add_rms_norm>(kAddRmsNorm, kOwn)
         .with_shapes("x; residual")
         .with_gradient("x, residual, weight: xcpu::add_rms_norm_backward(grads.0, grads.1, result.1, "
-                       "weight, eps, plus_one)"),
-    plug::kernel<&add_layer_norm>(kAddLayerNorm, kOwn)
+                       "weight, eps, plus_one, wanted)"),
+    plug::kernel<&add_layer_norm, &plan_add_layer_norm>(kAddLayerNorm, kOwn)
         .with_shapes("x; residual")
         .with_gradient("x, residual, weight, bias: xcpu::add_layer_norm_backward(grads.0, grads.1, "
-                       "result.1, weight, bias, eps)"),
-    plug::kernel<&rms_norm_backward>(kRmsNormBackward, kOwn).with_shapes("x; [x.-1] weight|x"),
+                       "result.1, weight, bias, eps, wanted)"),
+    plug::kernel<&rms_norm_backward>(kRmsNormBackward, kOwn)
+        .with_shapes("x if wanted.0; [x.-1] weight|x if wanted.1"),
     plug::kernel<&layer_norm_backward>(kLayerNormBackward, kOwn)
-        .with_shapes("x; [x.-1] weight|x; [x.-1] bias|x"),
+        .with_shapes("x if wanted.0; [x.-1] weight|x if wanted.1; [x.-1] bias|x if wanted.2"),
     plug::kernel<&add_rms_norm_backward>(kAddRmsNormBackward, kOwn)
-        .with_shapes("sum; sum; [sum.-1] weight|sum"),
+        .with_shapes("sum if wanted.0; sum if wanted.1; [sum.-1] weight|sum if wanted.2"),
     plug::kernel<&add_layer_norm_backward>(kAddLayerNormBackward, kOwn)
-        .with_shapes("sum; sum; [sum.-1] weight|sum; [sum.-1] bias|sum"),
+        .with_shapes("sum if wanted.0; sum if wanted.1; [sum.-1] weight|sum if wanted.2; "
+                     "[sum.-1] bias|sum if wanted.3"),
 
     plug::kernel<&rotary>(kRotary, kOwn)
         .with_shapes("q; k")
@@ -89,9 +91,10 @@ constexpr plug::Kernel kList[] = {
     plug::kernel<&attention>(kAttention, kOwn)
         .with_shapes("q")
         .with_gradient("q, k, v, sinks: xcpu::attention_backward(grad, q, k, v, q_starts, k_starts, "
-                       "causal, scale, window, softcap, alibi, sinks)"),
-    plug::kernel<&attention_backward>(kAttentionBackward, kOwn).with_shapes("q; k; v; [q.-2] sinks|q"),
-    plug::kernel<&paged_attention>(kPagedAttention, kOwn).with_shapes("q"),
+                       "causal, scale, window, softcap, alibi, sinks, wanted)"),
+    plug::kernel<&attention_backward>(kAttentionBackward, kOwn)
+        .with_shapes("q if wanted.0; k if wanted.1; v if wanted.2; [q.-2] sinks|q if wanted.3"),
+    plug::kernel<&paged_attention, &plan_paged_attention>(kPagedAttention, kOwn).with_shapes("q"),
     plug::kernel<&qkv>(kQkv, kOwn).with_shapes("[x[:-1], q_heads, weight.0 // (q_heads + 2 * cache.1)] x"),
     plug::kernel<&lm_head_topk>(kTop, kOwn).with_shapes("[x[:-1], k] float32; [x[:-1], k] int64"),
     plug::kernel<&lm_head_topk_of_rows>(kTopOfRows, kOwn)

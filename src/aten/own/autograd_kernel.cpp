@@ -124,7 +124,8 @@ class OwnBackward final : public torch::autograd::Node {
     if (!any) return computed;
     const GradientValues values = unpack(gradients);
     for (const GradientText::Entry& entry : own_.gradient->entries()) {
-      if (!is_needed(entry)) continue;
+      const auto is_wanted = [&](size_t argument) { return values.wanted[argument]; };
+      if (std::ranges::none_of(entry.arguments, is_wanted)) continue;
       const auto found = own_.gradient->compute(entry, values);
       for (size_t i = 0; i < entry.arguments.size(); ++i) keep(found[i], entry.arguments[i], computed);
     }
@@ -162,6 +163,7 @@ class OwnBackward final : public torch::autograd::Node {
       const bool is_used = own_.gradient && own_.gradient->used_gradients()[i];
       values.gradients.push_back(is_used ? gradient_of(outputs_[i], gradients) : c10::IValue());
     }
+    for (const Range& range : inputs_) values.wanted.push_back(is_wanted(range));
     return values;
   }
 
@@ -178,14 +180,11 @@ class OwnBackward final : public torch::autograd::Node {
     return list;
   }
 
-  bool is_needed(const GradientText::Entry& entry) const {
-    return std::ranges::any_of(entry.arguments, [&](size_t argument) {
-      const Range& range = inputs_[argument];
-      for (size_t i = 0; i < range.count; ++i) {
-        if (task_should_compute_output(range.begin + i)) return true;
-      }
-      return false;
-    });
+  bool is_wanted(const Range& range) const {
+    for (size_t i = 0; i < range.count; ++i) {
+      if (task_should_compute_output(range.begin + i)) return true;
+    }
+    return false;
   }
 
   void keep(const c10::IValue& found, size_t argument, variable_list& computed) const {

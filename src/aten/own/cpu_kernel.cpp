@@ -57,7 +57,9 @@ std::shared_ptr<CpuKernel::Plan> CpuKernel::make_plan(Arguments arguments) const
     });
   }
   plan->outputs = shape_results<int64_t>(own_, arguments);
-  const auto is_single = [](const auto& output) { return output && !output->is_list; };
+  const auto is_single = [](const auto& output) {
+    return output && !output->is_list && !output->is_absent();
+  };
   plan->is_direct = plan->inputs_ready && std::ranges::all_of(plan->outputs, is_single);
   return plan;
 }
@@ -104,6 +106,7 @@ CpuKernel::Results CpuKernel::make_results(Arguments prepared, const Plan& plan)
     if (const auto& place = own_.returned[i]) {
       for_each_tensor(prepared[*place], [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
     } else if (const auto& output = plan.outputs[i]) {
+      if (output->is_absent()) continue;
       for (const ShapedTensor<int64_t>& shape : output->tensors) tensors.push_back(empty_like(shape));
     } else {
       if (is_number(own_.kinds[i])) results.values[i] = open_number(own_.kinds[i], prepared);
@@ -192,14 +195,16 @@ void CpuKernel::run_prepared(torch::jit::Stack& stack, const Plan& plan, Plan* m
   write_back(arguments, copies);
   std::vector<c10::IValue> finished;
   for (size_t i = 0; i < results.values.size(); ++i)
-    finished.push_back(finish(i, arguments, call, results.values[i], results));
+    finished.push_back(finish(i, arguments, plan, call, results));
   torch::jit::drop(stack, argument_count_);
   for (c10::IValue& result : finished) stack.push_back(std::move(result));
 }
 
-c10::IValue CpuKernel::finish(size_t index, Arguments arguments, const HostCall& call,
-                              const plug_value& value, const Results& results) const {
+c10::IValue CpuKernel::finish(size_t index, Arguments arguments, const Plan& plan, const HostCall& call,
+                              const Results& results) const {
   if (const auto& place = own_.returned[index]) return arguments[*place];
+  if (const auto& output = plan.outputs[index]; output && output->is_absent()) return at::Tensor();
+  const plug_value& value = results.values[index];
   const ResultKind kind = own_.kinds[index];
   if (is_number(kind)) return number_of(value, kind, own_.name.c_str(), index);
   if (is_numbers(kind)) return numbers_of(value, kind);

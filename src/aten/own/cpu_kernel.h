@@ -47,7 +47,7 @@ class CpuKernel final : public c10::OperatorKernel {
   void write_back(Arguments arguments, Arguments prepared) const;
   Results make_results(Arguments prepared, const Plan& plan) const;
   void learn_shapes(const HostCall& call, Plan& plan) const;
-  c10::IValue finish(size_t index, Arguments arguments, const HostCall& call, const plug_value& value,
+  c10::IValue finish(size_t index, Arguments arguments, const Plan& plan, const HostCall& call,
                      const Results& results) const;
 
   const OwnOperator& own_;

@@ -144,6 +144,7 @@ class Checker {
   c10::TypePtr type_of(const Value& value) const {
     switch (value.kind) {
       case Value::Kind::kArgument: return schema_.arguments()[value.index].type();
+      case Value::Kind::kWanted: return c10::BoolType::get();
       case Value::Kind::kResult:
       case Value::Kind::kGradient: return schema_.returns()[value.index].type();
       case Value::Kind::kConstant: return value.constant.type();

@@ -77,6 +77,7 @@ class GradientReader {
     } while (reader_.accept(","));
     reader_.expect(":");
     const size_t begin = reader_.place();
+    given_ = entry.arguments;
     entry.value = read_value();
     if (entry.arguments.size() > 1 && entry.value.kind != Value::Kind::kCall)
       refuse(begin, "expected a call of an operator that has a result for each of the arguments");
@@ -108,6 +109,7 @@ class GradientReader {
     if (name == "grads") return read_result(Value::Kind::kGradient, read_index(), begin);
     if (name == "result")
       return read_result(Value::Kind::kResult, reader_.is_next(".") ? read_index() : 0, begin);
+    if (name == "wanted") return wanted();
     if (name == "True") return constant(true);
     if (name == "False") return constant(false);
     if (name == "None") return constant({});
@@ -115,6 +117,14 @@ class GradientReader {
   }
 
   static Value constant(c10::IValue value) { return {.constant = std::move(value)}; }
+
+  // Of each argument whose gradient the entry gives, whether it is wanted.
+  Value wanted() const {
+    Value list{.kind = Value::Kind::kList};
+    for (const size_t argument : given_)
+      list.values.push_back({.kind = Value::Kind::kWanted, .index = argument});
+    return list;
+  }
 
   size_t read_index() {
     reader_.expect(".");
@@ -211,6 +221,7 @@ class GradientReader {
   TextReader reader_;
   const c10::FunctionSchema& schema_;
   std::vector<size_t> named_;
+  std::vector<size_t> given_;  // by the entry that is being read
 };
 
 // ---- evaluating ----
@@ -278,6 +289,7 @@ std::vector<c10::IValue> GradientText::compute(const Entry& entry, const Gradien
 c10::IValue GradientText::evaluate(const Value& value, const GradientValues& values) const {
   switch (value.kind) {
     case Value::Kind::kArgument: return values.arguments[value.index];
+    case Value::Kind::kWanted: return bool{values.wanted[value.index]};
     case Value::Kind::kResult: return values.results[value.index];
     case Value::Kind::kGradient: return values.gradients[value.index];
     case Value::Kind::kConstant: return value.constant;

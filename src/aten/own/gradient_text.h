@@ -20,6 +20,7 @@ struct GradientValues {
   std::vector<c10::IValue> arguments;  // of the call
   std::vector<c10::IValue> results;
   std::vector<c10::IValue> gradients;  // of the results
+  std::vector<bool> wanted;            // by argument: whether somebody asks for its gradient
 };
 
 class GradientText {
@@ -29,7 +30,7 @@ class GradientText {
 
   // A value in the text.
   struct Value {
-    enum class Kind { kArgument, kResult, kGradient, kConstant, kList, kCall, kPart };
+    enum class Kind { kArgument, kWanted, kResult, kGradient, kConstant, kList, kCall, kPart };
     Kind kind = Kind::kConstant;
     size_t index = 0;  // of an argument or a result; kPart: of the results of a call
     c10::IValue constant{};

@@ -13,6 +13,7 @@ at::Tensor empty_meta(const ShapedTensor<c10::SymInt>& shape) {
 }
 
 c10::IValue without_contents(const ShapedResult<c10::SymInt>& shaped) {
+  if (shaped.is_absent()) return at::Tensor();
   if (!shaped.is_list) return empty_meta(shaped.tensors.front());
   c10::List<at::Tensor> list;
   for (const ShapedTensor<c10::SymInt>& shape : shaped.tensors) list.push_back(empty_meta(shape));

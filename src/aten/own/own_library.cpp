@@ -162,6 +162,7 @@ CallShape shape_call(const OwnOperator& own, Arguments arguments) {
     if (const auto& result = results[i]) {
       for (const ShapedTensor<int64_t>& tensor : result->tensors)
         shape.outputs.push_back(output_shape(tensor));
+      if (result->is_absent()) shape.outputs.push_back(OutputShape::none());
     } else if (!own.is_new(i) || own.schema.returns()[i].type()->kind() != c10::TypeKind::ListType) {
       shape.outputs.push_back(OutputShape::none());
     }

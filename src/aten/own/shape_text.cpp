@@ -39,7 +39,7 @@ class ShapeReader {
       const bool is_list = aten::is_list_of_tensors(type);
       if (returned[i] || (!is_list && type->kind() != c10::TypeKind::TensorType)) continue;
       if (!results.empty()) reader_.expect(";");
-      results.push_back(is_list ? read_list() : ShapeText::Result{{}, {}, read_shape()});
+      results.push_back(is_list ? read_list() : read_tensor());
     }
     if (!reader_.is_at_end()) {
       reader_.fail("expected the end after " + std::to_string(results.size()) +
@@ -85,6 +85,30 @@ class ShapeReader {
     if (!is_list_of(type_of(argument), c10::TypeKind::TensorType))
       refuse(begin, "'" + name + "' is not a list of tensors");
     return argument;
+  }
+
+  ShapeText::Result read_tensor() {
+    ShapeText::Result result{{}, {}, read_shape()};
+    const size_t begin = reader_.place();
+    if (reader_.accept_name() == "if") {
+      result.condition = read_condition();
+    } else {
+      reader_.go_back(begin);
+    }
+    return result;
+  }
+
+  ShapeText::Condition read_condition() {
+    const size_t begin = reader_.place();
+    const std::string name = reader_.expect_name("the name of a bool, or of a list of them");
+    const size_t argument = resolve(name, begin);
+    if (schema_.arguments()[argument].real_type()->kind() == c10::TypeKind::BoolType) return {argument, {}};
+    if (!is_list_of(schema_.arguments()[argument].real_type(), c10::TypeKind::BoolType))
+      refuse(begin, "'" + name + "' is neither a bool nor a list of them");
+    reader_.expect(".");
+    const auto item = reader_.is_digit_next() ? reader_.accept_integer() : std::nullopt;
+    if (!item) reader_.fail("expected the number of an item");
+    return {argument, item};
   }
 
   ShapeText::Result read_list() {
@@ -258,6 +282,7 @@ class Evaluation {
         shaped.tensors.push_back(like(item.toTensor()));
       return shaped;
     }
+    if (result.condition && !is_met(*result.condition)) return shaped;
     const int64_t count = result.count ? count_of(*result.count) : 1;
     if (count > 0) shaped.tensors.assign(static_cast<size_t>(count), tensor(result.shape));
     return shaped;
@@ -267,6 +292,16 @@ class Evaluation {
   template <class... Words>
   [[noreturn]] void refuse(const Words&... words) const {
     TORCH_CHECK(false, name_, ": ", words...);
+  }
+
+  bool is_met(const ShapeText::Condition& condition) const {
+    const c10::IValue& given = arguments_[condition.argument];
+    if (!condition.item) return given.toBool();
+    const auto items = given.toListRef();
+    if (*condition.item >= static_cast<int64_t>(items.size()))
+      refuse("argument '", names_[condition.argument], "' has ", items.size(), " items, and item ",
+             *condition.item, " is needed.");
+    return items[static_cast<size_t>(*condition.item)].toBool();
   }
 
   int64_t count_of(const Expression& expression) const {

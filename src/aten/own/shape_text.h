@@ -21,11 +21,13 @@ struct ShapedTensor {
   std::vector<Int> strides{};  // none: contiguous
 };
 
-// One result: a tensor, or a list of them.
+// One result: a tensor, or none, or a list of them.
 template <class Int>
 struct ShapedResult {
   bool is_list = false;
   std::vector<ShapedTensor<Int>> tensors;
+
+  bool is_absent() const { return !is_list && tensors.empty(); }
 };
 
 class ShapeText {
@@ -86,10 +88,17 @@ class ShapeText {
     std::vector<Dtype> dtypes;
   };
 
+  // A bool, or one of a list of them.
+  struct Condition {
+    size_t argument = 0;
+    std::optional<int64_t> item;
+  };
+
   struct Result {
     std::optional<size_t> each;       // a list like this one
     std::optional<Expression> count;  // a list of so many
     Shape shape;
+    std::optional<Condition> condition{};  // of a tensor: without it there is none
   };
 
  private:

@@ -23,6 +23,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using): this is C */
+
 typedef int32_t xcpu_dtype;
 enum { XCPU_F32 = 0, XCPU_BF16 = 1, XCPU_F16 = 2 };
 
@@ -137,7 +139,8 @@ typedef struct xcpu_linear_args {
   xcpu_rows out;
 } xcpu_linear_args;
 
-/* The bytes of scratch for a call with as many rows; it is best aligned to 64. */
+/* The bytes of scratch for a call with as many rows; it is best aligned to 64. Addresses need not be set yet.
+ */
 int64_t xcpu_linear_scratch(const xcpu_linear_args* args);
 const char* xcpu_linear(const xcpu_linear_args* args, void* scratch, const xcpu_team* team);
 
@@ -149,6 +152,7 @@ typedef struct xcpu_mlp_args {
   xcpu_linear_args down;
 } xcpu_mlp_args;
 
+/* Addresses need not be set yet. */
 int64_t xcpu_mlp_scratch(const xcpu_mlp_args* args);
 const char* xcpu_mlp(const xcpu_mlp_args* args, void* scratch, const xcpu_team* team);
 
@@ -341,6 +345,7 @@ typedef struct xcpu_paged_attention_args {
   float* lse; /* the logarithm of the sum of exp(scores), [tokens, q_heads]; NULL: not wanted */
 } xcpu_paged_attention_args;
 
+/* Grows with q_heads, threads and the cache's sizes; nothing else need be set yet. */
 int64_t xcpu_paged_attention_scratch(const xcpu_paged_attention_args* args);
 const char* xcpu_paged_attention(const xcpu_paged_attention_args* args, void* scratch, const xcpu_team* team);
 
@@ -472,6 +477,8 @@ typedef struct xcpu_bag_args {
 } xcpu_bag_args;
 
 const char* xcpu_embedding_bag(const xcpu_bag_args* args, const xcpu_team* team);
+
+/* NOLINTEND(modernize-use-using) */
 
 #ifdef __cplusplus
 }

@@ -130,9 +130,8 @@ inline void copy_written(const std::uint8_t* values, std::int64_t dim, std::int6
   const Mask all = first_lanes(kLanes);
   for (std::int64_t row = 0; row < kTileTokens / kValues; ++row) {
     const std::int64_t written = tokens - row * kValues;
-    const std::uint32_t kept = written >= kValues ? 0xFFFFFFFFU
-                               : written <= 0     ? 0U
-                                                  : (1U << (written * kBits % 32)) - 1;
+    std::uint32_t kept = written <= 0 ? 0U : 0xFFFFFFFFU;
+    if (written > 0 && written < kValues) kept = (1U << (written * kBits)) - 1;
     for (std::int64_t i = 0; i < dim; i += kLanes) {
       const std::int64_t at = kScaleBytes<Kind> + (row * dim + i) * 4;
       store_words(to + at, and_words(load_words(values + at, all), fill_word(kept)), all);

@@ -173,9 +173,7 @@ XCPU_INLINE void add_step(Sums<Form, kRows>& sums, const std::uint32_t* input, c
 // Few rows have several sums each, so that no addition waits for the one before it: they fill half of the
 // registers.
 template <int kSums>
-constexpr int kChains = kSums * 4 <= kRegisters / 2   ? 4
-                        : kSums * 2 <= kRegisters / 2 ? 2
-                                                      : 1;
+constexpr int kChains = (kSums * 4 <= kRegisters / 2 ? 2 : 1) * (kSums * 2 <= kRegisters / 2 ? 2 : 1);
 
 template <class Form, int kRows>
 XCPU_INLINE void add_steps(Sums<Form, kRows>& sums, const std::uint32_t* input, std::int64_t steps,
@@ -302,7 +300,7 @@ void compute_int4(const Linear& linear, const Panel& panel, const Stretch& stret
   for (std::int64_t group = begin; group < end; ++group) {
     const auto* scales = reinterpret_cast<const std::uint16_t*>(cursor.row);
     Sums<Form, kRows> sums;
-    sums.each([=](auto& sum, int row, int /*vector*/) {
+    sums.each([=](auto& sum, [[maybe_unused]] int row, int /*vector*/) {
       sum = Form::zero();
       if constexpr (Form::kIsQuantised)
         sum = as_integers(fill_word(static_cast<std::uint32_t>(inputs[row].start)));

@@ -17,7 +17,8 @@ struct Mask {
 
 XCPU_INLINE Mask first_lanes(std::int64_t count) {
   alignas(32) static constexpr std::int32_t kOnesThenZeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-  const int used = count >= kLanes ? kLanes : count <= 0 ? 0 : static_cast<int>(count);
+  int used = count <= 0 ? 0 : static_cast<int>(count);
+  if (count >= kLanes) used = kLanes;
   return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(kOnesThenZeros + kLanes - used)), used};
 }
 

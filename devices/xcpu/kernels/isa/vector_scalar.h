@@ -26,7 +26,8 @@ XCPU_INLINE float float_of(std::uint32_t bits) { return __builtin_bit_cast(float
 XCPU_INLINE std::uint32_t bits_of(float value) { return __builtin_bit_cast(std::uint32_t, value); }
 
 XCPU_INLINE Mask first_lanes(std::int64_t count) {
-  return count >= kLanes ? kLanes : count <= 0 ? 0 : static_cast<int>(count);
+  if (count >= kLanes) return kLanes;
+  return count <= 0 ? 0 : static_cast<int>(count);
 }
 
 // Lanes beyond the mask are zero, and their memory is not touched.
