@@ -60,6 +60,7 @@ GAPS: tuple[Gap, ...] = (
     ),
     *_gaps("native_layer_norm", LAYOUTS[:1], ON_CUDA, FLOATS[2:], True),
     *_gaps("native_layer_norm", LAYOUTS, ONE_COLUMN, FLOATS[1:2], True),
+    *_gaps("native_layer_norm", LAYOUTS[1:], ONE_COLUMN, FLOATS[2:], True),
     *_gaps("nn.functional.layer_norm", LAYOUTS, ONE_COLUMN, FLOATS[1:], True),
     *_gaps("nn.functional.rms_norm", LAYOUTS, ONE_COLUMN, FLOATS, True),
     *_gaps("nn.functional.multi_head_attention_forward", LAYOUTS[:1], THOUSANDS, FLOATS[2:], True),

@@ -44,8 +44,8 @@ const char* obstacle_of_sizes(const xcpu_product_args& args) {
       if (is_read_as_it_lies || args.rows >= (is_far ? 32 : 4)) return nullptr;
       return "the CPU is faster with so few rows, where the kernel has to pack the other matrix";
     case XCPU_BF16:
-      if (args.rows <= (is_read_as_it_lies ? 16 : is_far ? 8 : 32)) return nullptr;
-      return "the CPU is faster with so many rows of bfloat16";
+      if (args.rows <= (is_read_as_it_lies ? 16 : is_far ? 0 : 32)) return nullptr;
+      return "the CPU is faster with so many rows, or so large a matrix to pack, of bfloat16";
     default: return nullptr;
   }
 }

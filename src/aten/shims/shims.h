@@ -27,8 +27,8 @@ void add_histogram(OperatorLibrary& library);
 void add_shared_batch_norm(OperatorLibrary& library);
 void add_backwards(OperatorLibrary& library);
 
-// A gradient that no CPU kernel computes, for a plugin's kernel to decline: has what it does not take composed.
-// Nothing for another operator.
+// A gradient that no CPU kernel computes, for a plugin's kernel to decline: has what it does not take
+// composed. Nothing for another operator.
 void compose_backward(OperatorKernel& kernel);
 
 // How a call of aten::native_dropout is composed of other operators.

@@ -159,8 +159,8 @@ const char* xcpu_mlp(const xcpu_mlp_args* args, void* scratch, const xcpu_team* 
 /* ------------------------------ products of matrices ---------------------------- */
 
 /* out = x weight' + bias, batch by batch, of matrices as they lie: x is rows by k, weight n by k, each
-** contiguous along its rows or along its columns. Where both are bf16 they are multiplied as such, otherwise as
-** fp32. Strides are in elements. out overlaps nothing. */
+** contiguous along its rows or along its columns. Where both are bf16 they are multiplied as such, otherwise
+** as fp32. Strides are in elements. out overlaps nothing. */
 typedef struct xcpu_product_args {
   int64_t batches;
   int64_t rows;
