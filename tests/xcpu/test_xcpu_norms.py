@@ -118,3 +118,14 @@ def test_nothing_has_a_norm_of_nothing(shape):
     y.sum().backward()
     assert y.shape == x.grad.shape == shape
     assert_equal(weight.grad, torch.zeros(shape[-1:]))
+
+
+def test_bf16_results_that_are_subnormal_or_no_numbers_stay_what_they_are():
+    """Instructions that round to bfloat16 make zeros of subnormal numbers."""
+    x = torch.ones(1, 64, dtype=torch.bfloat16)
+    weight = torch.tensor([1e-39, -3e-40, 0.0, torch.nan, torch.inf, 1.5, -2.0, 1e-38])
+    weight = weight.bfloat16().repeat(8)
+    result = torch.ops.xcpu.rms_norm(x, weight, 0.0)
+    assert_equal(result.isnan(), weight[None].isnan())
+    numbers = ~weight.isnan()
+    assert_equal(result[0, numbers].view(torch.int16), weight[numbers].view(torch.int16))

@@ -113,8 +113,10 @@ void normalise_row(const xcpu_norm_args& args, std::int64_t row) {
   const Floats mean = fill(found.mean);
   const Floats scale = fill(found.scale);
   const bool has_residual = source.residual.data != nullptr;
-  if (args.form == XCPU_RMS_NORM && args.weight.data != nullptr && args.bias.data == nullptr && !has_residual) {
-    return write_rms_row<kDtype>(source, xcpu_rows(args.weight), xcpu_rows(args.out), row, args.columns, scale);
+  if (args.form == XCPU_RMS_NORM && args.weight.data != nullptr && args.bias.data == nullptr &&
+      !has_residual) {
+    return write_rms_row<kDtype>(source, xcpu_rows(args.weight), xcpu_rows(args.out), row, args.columns,
+                                 scale);
   }
   const std::int64_t out = row * args.out.stride;
   for_vectors(0, args.columns, [&](int, std::int64_t at, Mask mask) {
