@@ -1,6 +1,5 @@
-/* What the text `shapes` of an operator says of the results of one call.
- *docs/operators.md
- ** has the grammar; it is evaluated while it is read. */
+/* What the text `shapes` of an operator says of the results of one call, evaluated while
+** it is read. docs/operators.md has the grammar. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
