@@ -211,6 +211,10 @@ check([], lambda q, k, v: attend(q, k[:, :, :40], v[:, :, :40], is_causal=True),
 check([], attend, q, k, v, torch.randn(70, 70))
 check([], attend, q[:, :, :1], k, v)
 check([], attend, q[0], k[0], v[0])
+for given in (q[:, :1], q[:1, :1].expand(2, 1, 70, 16)), (q[:1, :1].expand(2, 1, 70, 16), q[:, :1]):
+    check([name], lambda q, k: attend(q, k, k), *given)  # one head, whose batches are one and the same
+one = torch.randn(1, 70, 1, 16).expand(2, 70, 1, 16)  # keys and values of a single token
+check([name], lambda q, k: attend(q.expand(2, 70, 70, 16), k, k), q[:, :1], one)
 large = [torch.randn(1, 2, 300, 16) for _ in range(3)]
 check([name, name + "_backward"], attend, *large)
 """

@@ -24,11 +24,12 @@ struct Vectors {
     return (tokens == 1 || data.token_stride >= dim) && (heads == 1 || data.head_stride >= dim);
   }
   // Of one batch, or of what is absent, both.
-  bool batches_are_heads() const {
-    return batches <= 1 || heads == 1 || batch_stride == heads * data.head_stride;
-  }
-  bool batches_are_tokens() const {
-    return batches <= 1 || tokens == 1 || batch_stride == tokens * data.token_stride;
+  bool batches_are_heads() const { return continues(heads, data.head_stride); }
+  bool batches_are_tokens() const { return continues(tokens, data.token_stride); }
+
+ private:
+  bool continues(std::int64_t count, std::int64_t stride) const {
+    return batches <= 1 || (count == 1 ? batch_stride >= dim : batch_stride == count * stride);
   }
 };
 

@@ -1,5 +1,6 @@
 #include "aten/own/gradient_text.h"
 
+#include <ATen/core/dynamic_type.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -336,11 +337,12 @@ std::vector<c10::IValue> GradientText::call(const Value& value, const GradientVa
   return stack;
 }
 
-// What PyTorch says of the call does not say whose it is.
+// What PyTorch says of the call does not say whose it is. Its other type of tensors has their sizes, which
+// would close those that a trace leaves open.
 void GradientText::run(const c10::OperatorHandle& handle, torch::jit::Stack& stack,
                        const std::unordered_map<std::string, c10::IValue>& named) const {
   try {
-    handle.schema().checkAndNormalizeInputs<c10::Type>(stack, named);
+    handle.schema().checkAndNormalizeInputs<c10::DynamicType>(stack, named);
     handle.callBoxed(&stack);
   } catch (c10::Error& error) {
     error.add_context("in the gradient of " + name_ + ", \"" + text_ + "\"");

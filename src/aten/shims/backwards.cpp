@@ -8,6 +8,7 @@
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/sum.h>
+#include <c10/util/accumulate.h>
 
 #include <array>
 #include <optional>
@@ -41,14 +42,15 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor&
                                                                std::array<bool, 3> wanted) {
   if (!given_grad.defined()) return {};
   const int64_t features = given_weight.size(-1);
-  const at::Tensor weight = given_weight.reshape({-1, features});
-  const at::Tensor grad = given_grad.reshape({-1, weight.size(0)});
+  const int64_t rows = c10::multiply_integers(self.sizes().begin(), self.sizes().end() - 1);
+  const at::Tensor weight = given_weight.dim() == 1 ? given_weight.unsqueeze(0) : given_weight;
+  const at::Tensor grad = given_grad.reshape({rows, weight.size(0)});
   at::Tensor grad_self;
   at::Tensor grad_weight;
   at::Tensor grad_bias;
   if (wanted[0]) grad_self = gradient_of_input(self, grad, weight);
   if (wanted[1]) {
-    const at::Tensor input = self.reshape({-1, features});
+    const at::Tensor input = self.reshape({rows, features});
     grad_weight = gradient_of_weight(weight, grad, input).reshape(given_weight.sizes());
   }
   if (wanted[2]) grad_bias = given_weight.dim() == 1 ? grad.sum() : grad.sum(0);
