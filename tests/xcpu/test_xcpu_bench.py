@@ -143,6 +143,12 @@ def test_the_roof_is_the_longer_of_reading_and_multiplying():
     assert report.misses_roof(reads) and not report.misses_roof(computes)
 
 
+def test_a_probe_that_is_disturbed_in_one_round_is_not_the_roof():
+    call = cases.Call(1, bytes=1, products=1, unit="bf16")
+    found = times([4.0] * 3, [1.0] * 3, reading=[2.0] * 3, multiplying=[0.5, 0.5, 9999.0])
+    assert row(group_of(call), "call", found)["roof"] == "read"
+
+
 def test_the_fastest_peer_is_the_one_to_beat():
     call = cases.Call(1, of_peer=0.9)
     found = row(group_of(call), "call", Times(of={"xcpu": [1.0], "slow": [4.0], "fast": [1.05]}))

@@ -100,7 +100,6 @@ def linear(kind: str, sizes: Sizes) -> Group:
         sizes.tokens,
         products=2 * weights * sizes.tokens,
         of_roof=OF_PRODUCTS,
-        of_peer=OF_LINEAR,
     )
     details = {"kind": kind, "n": sizes.n, "k": sizes.k, "copies": sizes.copies(read)}
     name = "int4, groups of 128" if kind == "int4" else kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from torchplug.bench.rounds import Result, ratio, summarize
@@ -122,9 +123,10 @@ def row(group: Group, name: str, times: Times) -> dict[str, Any]:
 
 def roof_of(call: Call, times: Times) -> tuple[list[float], str]:
     """The seconds that each round's roof is, and of what; no seconds without a probe."""
-    if sum(times.multiplying) > sum(times.reading):
-        return times.multiplying, call.unit
-    return times.reading, "read" if times.reading else ""
+    longer = max(times.reading, times.multiplying, key=lambda seconds: median(seconds or [0.0]))
+    if not longer:
+        return [], ""
+    return longer, "read" if longer is times.reading else call.unit
 
 
 def against(one: Sequence[float], other: Sequence[float]) -> Result:
